@@ -5,17 +5,30 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 namespace {
 
 namespace bench = rangefinder::bench;
+
+std::size_t extent_of(const std::string& size) { return size == "smoke" ? 128 : 2048; }
+
+/// What a variant takes, told without making one.
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto extent = static_cast<double>(extent_of(setup.size)), elements = extent * extent;
+  return {.input_bytes = elements * sizeof(float),
+          .output_bytes = extent * sizeof(float),
+          .flops = elements,
+          .bytes = elements * sizeof(float),
+          .random_numbers = elements};
+}
 
 class MatrixWalk : public bench::Variant {
  public:
   explicit MatrixWalk(bool along_rows) : along_rows_(along_rows) {}
 
   void setup(const bench::Setup& setup) override {
-    extent_ = setup.size == "smoke" ? 128 : 2048;
+    extent_ = extent_of(setup.size);
     matrix_.resize(extent_ * extent_);
     sums_.resize(extent_);
     std::uint64_t state = setup.seed;  // the same numbers for both variants, others for another seed
@@ -68,6 +81,7 @@ bench::Benchmark matrix_walk() {
   benchmark.sizes = {"smoke", "cpu"};
   benchmark.baseline.make = [] { return std::make_unique<MatrixWalk>(false); };
   benchmark.optimized.make = [] { return std::make_unique<MatrixWalk>(true); };
+  benchmark.estimate = estimate;
   return benchmark;  // no tolerance: equal to the last bit
 }
 

@@ -2,26 +2,54 @@
 #include "common/cached_decoder.hpp"
 
 #include "common/attention.hpp"
+#include "common/estimates.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace examples {
 
 using rangefinder::ProfileRange;
 
+namespace {
+
+struct DecoderSizes {
+  std::vector<std::int64_t> sequences;  ///< tokens of each
+  std::int64_t heads, width, page, block;
+};
+
+DecoderSizes decoder_sizes_of(const std::string& size) {
+  return of_size<DecoderSizes>(size, {{8, 16, 8}, 2, 16, 4, 8}, {{128, 256, 128}, 8, 64, 64, 128},
+                               {{256, 512, 1024, 512, 1024, 512, 1024, 512}, 8, 64, 256, 128});
+}
+
+/// Of products with weights; rows of a batch are padded to the longest.
+bench::Estimate estimate_of_decoder(const bench::Setup& setup, bool batched) {
+  const DecoderSizes sizes = decoder_sizes_of(setup.size);
+  const std::vector<std::int64_t>& sequences = sizes.sequences;
+  const std::int64_t hidden = sizes.heads * sizes.width;
+  const std::int64_t tokens = std::accumulate(sequences.begin(), sequences.end(), std::int64_t{0});
+  const std::int64_t longest = *std::max_element(sequences.begin(), sequences.end());
+  const std::int64_t computed = batched ? longest * static_cast<std::int64_t>(sequences.size()) : tokens;
+  const double weights = elements({CacheShape{}.layers, 4 * hidden, hidden});
+  return estimate_of_elements(elements({tokens, hidden}) + weights, elements({tokens, hidden}),
+                              float_or_half_bytes(setup), 2 * weights * static_cast<double>(computed));
+}
+
+}  // namespace
+
 void CachedDecoder::make() {
-  const auto sequences =
-      of_size<std::vector<std::int64_t>>({8, 16, 8}, {128, 256, 128}, {256, 512, 1024, 512, 1024, 512, 1024, 512});
-  shape_.heads = size() == "smoke" ? 2 : 8;
-  shape_.width = size() == "smoke" ? 16 : 64;
-  shape_.page = of_size<std::int64_t>(4, 64, 256);
+  const DecoderSizes sizes = decoder_sizes_of(size());
+  shape_.heads = sizes.heads;
+  shape_.width = sizes.width;
+  shape_.page = sizes.page;
   shape_.options = torch::TensorOptions(device().is_cuda() ? torch::kHalf : torch::kFloat).device(device());
-  block_ = options_.block_wise ? of_size<std::int64_t>(8, 128, 128) : 1;
+  block_ = options_.block_wise ? sizes.block : 1;
   std::int64_t first = 0;
-  for (const std::int64_t tokens : sequences) {
+  for (const std::int64_t tokens : sizes.sequences) {
     sequences_.push_back({first, tokens});
     first += tokens;
     shape_.longest = std::max(shape_.longest, tokens);
@@ -153,6 +181,9 @@ bench::Benchmark cache_benchmark(const DecoderOptions& baseline, const DecoderOp
   };
   benchmark.baseline = variant(baseline);
   benchmark.optimized = variant(optimized);
+  benchmark.estimate = [batched = baseline.batched](const bench::Setup& setup) {
+    return estimate_of_decoder(setup, batched);
+  };
   return benchmark;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/language_variant.hpp"
 
+#include "common/estimates.hpp"
+
 #include <utility>
 
 namespace examples {
@@ -44,6 +46,14 @@ bench::Work LanguageVariant::work() {
 
 torch::Tensor LanguageVariant::cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets) {
   return torch::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
+}
+
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters) {
+  const double tokens = elements({batch, length});
+  return {.input_bytes = 2 * kIndexBytes * tokens + kFloatBytes * parameters,
+          .output_bytes = kFloatBytes * (1 + 2 * parameters),  // loss, gradients, weights
+          .flops = training_flops(parameters, tokens),
+          .random_numbers = tokens + parameters};
 }
 
 }  // namespace examples

@@ -3,6 +3,7 @@
 
 #include "common/tensor_variant.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -37,5 +38,8 @@ class LanguageVariant : public TensorVariant {
   std::int64_t vocabulary_ = 0;
   std::shared_ptr<torch::nn::Module> model_;
 };
+
+/// What a LanguageVariant with so many parameters is given and comes to, on rows of `length` tokens.
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters);
 
 }  // namespace examples

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/mlp.hpp"
 
+#include "common/estimates.hpp"
+
 #include <rangefinder/range.hpp>
 
 #include <cmath>
@@ -18,6 +20,20 @@ std::int64_t width_of(const std::string& size, bool decode) {
   if (size == "gpu") return 4096;
   // A single row reads each weight once: these should not fit into a cache, as a model's would not.
   return decode ? 2048 : 1024;
+}
+
+std::int64_t rows_of(const std::string& size, bool decode) {
+  return decode ? 1 : of_size<std::int64_t>(size, 32, 256, 8192);
+}
+
+bench::Estimate estimate_of_mlp(const bench::Setup& setup, bool decode) {
+  const std::int64_t width = width_of(setup.size, decode), rows = rows_of(setup.size, decode);
+  const double batch = elements({rows, width});
+  const double weights = static_cast<double>(kLayers) * linear_elements(width, width);
+  bench::Estimate out =
+      estimate_of_elements(batch + weights, batch, kFloatBytes, 2.0 * kLayers * batch * static_cast<double>(width));
+  out.random_numbers += weights;  // made again for `inputs`
+  return out;
 }
 
 class FloatLayer : public LinearLayer {
@@ -44,7 +60,7 @@ QuantizedRows quantize_rows(const torch::Tensor& x) {
 
 void Mlp::make() {
   const std::int64_t width = width_of(size(), options_.decode);
-  const std::int64_t rows = options_.decode ? 1 : of_size<std::int64_t>(32, 256, 8192);
+  const std::int64_t rows = rows_of(size(), options_.decode);
   in_ = torch::randn({rows, width}).to(device());
   weight_seed_ = static_cast<std::uint64_t>(torch::randint(1 << 30, {1}, torch::kInt64).item<std::int64_t>());
   const torch::NoGradGuard no_grad;
@@ -111,6 +127,7 @@ bench::Benchmark mlp_benchmark(const MakeLayer& optimized, bool decode, double f
   bench::Benchmark benchmark;
   benchmark.baseline = variant(float_layer);
   benchmark.optimized = variant(optimized);
+  benchmark.estimate = [decode](const bench::Setup& setup) { return estimate_of_mlp(setup, decode); };
   return benchmark;
 }
 

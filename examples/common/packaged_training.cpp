@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "common/packaged_training.hpp"
 
+#include "common/estimates.hpp"
 #include "common/operator_count.hpp"
 
 #include <rangefinder/range.hpp>
@@ -15,6 +16,16 @@ using rangefinder::ProfileRange;
 constexpr double kRate = 0.01;
 
 torch::ScalarType type_on(torch::DeviceType device) { return device == torch::kCUDA ? torch::kHalf : torch::kFloat; }
+
+bench::Estimate estimate_of_function(const TrainedFunction& function, const bench::Setup& setup) {
+  double weights = 0, rows = 0;
+  for (const DrawnWeight& weight : function.weights)
+    weights += static_cast<double>(c10::multiply_integers(weight.shape));
+  for (const std::int64_t batch : function.batches) rows += static_cast<double>(batch);
+  return estimate_of_elements(2 * rows * static_cast<double>(function.width) + weights,
+                              elements({function.batches.back(), function.width}) + 1 + weights,
+                              float_or_half_bytes(setup), training_flops(weights, rows));
+}
 
 }  // namespace
 
@@ -133,6 +144,9 @@ bench::Benchmark packaged_training_benchmark(const DescribeFunction& describe, c
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[describe] { return std::make_unique<EagerTraining>(describe); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
   benchmark.optimized = {std::move(optimized), {1e-5, 1e-6}, {2e-3, 2e-3}};
+  benchmark.estimate = [describe](const bench::Setup& setup) {
+    return estimate_of_function(describe(setup.size), setup);
+  };
   benchmark.skip = [describe, kind](const bench::Setup& setup) {
     const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
     return skip_without_packages(device, {package_of(describe(setup.size), kind, device)});

@@ -42,6 +42,33 @@ TORCH_MODULE(Residual);
 
 }  // namespace
 
+ResNetCosts costs_of(const ResNetOptions& options, std::int64_t image) {
+  ResNetCosts costs;
+  const auto weights = [&costs](std::int64_t kernel, std::int64_t in, std::int64_t out, std::int64_t side) {
+    const auto count = static_cast<double>(kernel * kernel * in * out);
+    costs.parameters += count;
+    costs.forward_flops += 2 * count * static_cast<double>(side * side);
+  };
+  const auto norm_of = [&costs](std::int64_t channels) { costs.parameters += static_cast<double>(2 * channels); };
+  weights(3, 3, options.width, image);
+  norm_of(options.width);
+  std::int64_t channels = options.width, side = image;
+  for (std::int64_t stage = 0; stage < kStages; ++stage) {
+    const std::int64_t out = options.width << stage;
+    if (stage > 0) side = (side + 1) / 2;
+    for (std::int64_t block = 0; block < options.blocks; ++block, channels = out) {
+      weights(3, channels, out, side);
+      weights(3, out, out, side);
+      if (channels != out) weights(1, channels, out, side);
+      norm_of(out);
+      norm_of(out);
+    }
+  }
+  weights(1, channels, options.classes, 1);
+  costs.parameters += static_cast<double>(options.classes);
+  return costs;
+}
+
 ResNetImpl::ResNetImpl(const ResNetOptions& options)
     : options_(options),
       stem_(register_module("stem", convolution(3, options.width, 3, 1))),

@@ -14,6 +14,13 @@ struct ResNetOptions {
   bool checkpointed = false;  ///< blocks keep only their inputs
 };
 
+/// Of a ResNet, told without making one.
+struct ResNetCosts {
+  double parameters = 0;
+  double forward_flops = 0;  ///< of convolutions and the head, for an image
+};
+ResNetCosts costs_of(const ResNetOptions& options, std::int64_t image);
+
 /// A residual net for small images, 3 x 32 x 32, with a range around each stage. Its norms use the statistics of eight
 /// channels of one image: those of a batch would change when it is computed in parts, running ones when a checkpointed
 /// block runs again. Its activations are smooth: at a kink the rounding of reduced precision decides the gradient.

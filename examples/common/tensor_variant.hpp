@@ -12,6 +12,12 @@ namespace examples {
 
 namespace bench = rangefinder::bench;
 
+/// Of three sizes, the one that is named.
+template <typename T>
+T of_size(const std::string& size, const T& smoke, const T& cpu, const T& gpu) {
+  return size == "smoke" ? smoke : size == "gpu" ? gpu : cpu;
+}
+
 struct NamedTensor {
   std::string name;
   torch::Tensor tensor;
@@ -45,11 +51,6 @@ class TensorVariant : public bench::Variant {
 
   torch::Device device() const { return device_; }
   const std::string& size() const { return size_; }
-  /// Of three sizes, the one that was asked for.
-  template <typename T>
-  T of_size(const T& smoke, const T& cpu, const T& gpu) const {
-    return size_ == "smoke" ? smoke : size_ == "gpu" ? gpu : cpu;
-  }
 
  private:
   torch::Device device_{torch::kCPU};

@@ -63,10 +63,12 @@ torch::Tensor TransformerImpl::forward(const torch::Tensor& tokens) {
   return head_(norm_(x));
 }
 
-std::int64_t TransformerImpl::parameter_count() const {
-  std::int64_t count = 0;
-  for (const torch::Tensor& parameter : parameters()) count += parameter.numel();
-  return count;
+std::int64_t parameter_count(const TransformerOptions& options) {
+  const std::int64_t width = options.width, norm = 2 * width;
+  const auto linear = [](std::int64_t in, std::int64_t out) { return (in + 1) * out; };
+  const std::int64_t block =
+      2 * norm + linear(width, 3 * width) + linear(width, width) + linear(width, 4 * width) + linear(4 * width, width);
+  return (2 * options.vocabulary + options.sequence_length) * width + options.layers * block + norm;
 }
 
 }  // namespace examples

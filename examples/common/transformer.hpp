@@ -31,13 +31,16 @@ class BlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
+/// Parameters of a Transformer, told without making one.
+std::int64_t parameter_count(const TransformerOptions& options);
+
 /// A small decoder-only language model, with a range around each part of its forward pass.
 class TransformerImpl : public torch::nn::Module {
  public:
   explicit TransformerImpl(const TransformerOptions& options);
   /// Tokens [batch, sequence] to logits [batch, sequence, vocabulary].
   torch::Tensor forward(const torch::Tensor& tokens);
-  std::int64_t parameter_count() const;
+  std::int64_t parameter_count() const { return examples::parameter_count(options_); }
 
  private:
   TransformerOptions options_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One product of matrices: as a sum of thin updates, each of which reads and writes the whole result for a few FLOPs an
 // element; and at once, where the result stays in the caches until it is done.
+#include "common/estimates.hpp"
 #include "common/machine_peaks.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 namespace workloads::arithmetic_intensity {
 
@@ -18,6 +20,15 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t side, chunk;
 };
+
+Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {64, 8}, {512, 8}, {2048, 128}); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double matrix = examples::elements({sizes.side, sizes.side});
+  return examples::estimate_of_elements(2 * matrix, matrix, examples::kFloatBytes,
+                                        2 * matrix * static_cast<double>(sizes.side));
+}
 
 class Product : public examples::TensorVariant {
  public:
@@ -57,7 +68,7 @@ class Product : public examples::TensorVariant {
 
  private:
   void make() override {
-    sizes_ = of_size<Sizes>({64, 8}, {512, 8}, {2048, 128});
+    sizes_ = sizes_of(size());
     const auto random = [&] { return torch::randn({sizes_.side, sizes_.side}).to(device()); };
     left_ = random();
     right_ = random();
@@ -82,6 +93,7 @@ class Product : public examples::TensorVariant {
 bench::Benchmark arithmetic_intensity() {
   bench::Benchmark benchmark;
   benchmark.name = "arithmetic_intensity";
+  benchmark.estimate = estimate;
   benchmark.purpose = "a matrix product as thin updates of the whole result, one product";
   benchmark.devices = {"cpu", "cuda"};
   // LibTorch computes float products without TF32 unless it is told otherwise.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Polynomials of growing degree over a large array: with a pass over memory for each coefficient, which costs the same
 // bytes for each FLOP whatever the degree; and in one pass, where FLOPs for a byte grow until arithmetic is the limit.
+#include "common/estimates.hpp"
 #include "common/machine_peaks.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/kernels/polynomial.hpp"
@@ -20,6 +21,18 @@ using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
 constexpr std::array<std::int64_t, 8> kDegrees{1, 2, 4, 8, 16, 32, 64, 128};
+
+std::int64_t count_of(const std::string& size) {
+  return examples::of_size<std::int64_t>(size, 1 << 14, 1 << 20, 1 << 22);
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto count = static_cast<double>(count_of(setup.size));
+  double flops = 0;
+  for (const std::int64_t degree : kDegrees) flops += 2 * static_cast<double>(degree) * count;
+  return examples::estimate_of_elements(count + static_cast<double>(kDegrees.back() + 1),
+                                        static_cast<double>(kDegrees.size()) * count, examples::kFloatBytes, flops);
+}
 
 class Polynomials : public examples::TensorVariant {
  public:
@@ -58,7 +71,7 @@ class Polynomials : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto count = of_size<std::int64_t>(1 << 14, 1 << 20, 1 << 22);
+    const std::int64_t count = count_of(size());
     x_ = torch::rand({count}) * 1.6 - 0.8;  // powers of what is below 1 stay small
     coefficients_ = torch::randn({kDegrees.back() + 1});
     values_ = torch::zeros({static_cast<std::int64_t>(kDegrees.size()), count});
@@ -92,6 +105,7 @@ class Polynomials : public examples::TensorVariant {
 bench::Benchmark arithmetic_intensity_sweep() {
   bench::Benchmark benchmark;
   benchmark.name = "arithmetic_intensity_sweep";
+  benchmark.estimate = estimate;
   benchmark.purpose = "polynomials by passes over memory, in one pass: points of a roofline";
   benchmark.baseline = {[] { return std::make_unique<Polynomials>(false); }, {1e-4, 1e-4}};
   benchmark.optimized = {[] { return std::make_unique<Polynomials>(true); }, {1e-4, 1e-4}};

@@ -2,12 +2,14 @@
 // Each query sees the last keys alone. A dense mask has all S x S scores computed and most of them thrown away; blocks
 // of queries, each with the keys that one of them can see, compute little more than the band.
 #include "common/attention.hpp"
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 namespace workloads::attention_sliding_window {
 
@@ -16,8 +18,20 @@ using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
 struct Sizes {
-  std::int64_t heads, sequence, width, window, block;
+  std::int64_t batch, heads, sequence, width, window, block;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {1, 2, 128, 32, 32, 32}, {1, 4, 2048, 64, 256, 256},
+                                  {2, 16, 2048, 64, 256, 256});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double query = examples::elements({sizes.batch, sizes.heads, sizes.sequence, sizes.width});
+  return examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
+                                        4 * query * static_cast<double>(sizes.sequence));  // of all scores
+}
 
 class SlidingWindow : public examples::TensorVariant {
  public:
@@ -56,11 +70,10 @@ class SlidingWindow : public examples::TensorVariant {
 
  private:
   void make() override {
-    sizes_ = of_size<Sizes>({2, 128, 32, 32, 32}, {4, 2048, 64, 256, 256}, {16, 2048, 64, 256, 256});
+    sizes_ = sizes_of(size());
     const auto type = device().is_cuda() ? torch::kBFloat16 : torch::kFloat;
-    const std::int64_t batch = size() == "gpu" ? 2 : 1;
     const auto random = [&] {
-      return torch::randn({batch, sizes_.heads, sizes_.sequence, sizes_.width}).to(device(), type);
+      return torch::randn({sizes_.batch, sizes_.heads, sizes_.sequence, sizes_.width}).to(device(), type);
     };
     query_ = random();
     key_ = random();
@@ -107,6 +120,7 @@ class SlidingWindow : public examples::TensorVariant {
 bench::Benchmark attention_sliding_window() {
   bench::Benchmark benchmark;
   benchmark.name = "attention_sliding_window";
+  benchmark.estimate = estimate;
   benchmark.purpose = "a window of keys as a dense mask, as blocks";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<SlidingWindow>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};

@@ -2,9 +2,11 @@
 // Attention that writes its scores, S x S, to memory and reads them twice again; and the fused kernel, which never
 // does.
 #include "common/attention.hpp"
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <memory>
+#include <string>
 
 namespace workloads::attention_standard {
 
@@ -14,6 +16,17 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t batch, heads, sequence, width;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {1, 2, 64, 32}, {1, 8, 1024, 64}, {2, 8, 8192, 128});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double query = examples::elements({sizes.batch, sizes.heads, sizes.sequence, sizes.width});
+  return examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
+                                        4 * query * static_cast<double>(sizes.sequence));
+}
 
 class Attention : public examples::TensorVariant {
  public:
@@ -39,7 +52,7 @@ class Attention : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({1, 2, 64, 32}, {1, 8, 1024, 64}, {2, 8, 8192, 128});
+    const Sizes sizes = sizes_of(size());
     const auto type = device().is_cuda() ? torch::kHalf : torch::kFloat;
     const auto random = [&] {
       return torch::randn({sizes.batch, sizes.heads, sizes.sequence, sizes.width}).to(device(), type);
@@ -60,6 +73,7 @@ class Attention : public examples::TensorVariant {
 bench::Benchmark attention_standard() {
   bench::Benchmark benchmark;
   benchmark.name = "attention_standard";
+  benchmark.estimate = estimate;
   benchmark.purpose = "explicit softmax attention, the fused kernel";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Attention>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};

@@ -3,6 +3,7 @@
 // written out into buffers that are made once, with the update folded into the product that gives the gradient of a
 // weight. On a CUDA device a graph of the whole update is replayed.
 #include "common/by_device.hpp"
+#include "common/estimates.hpp"
 #include "common/operator_count.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/graphs/captured_work.hpp"
@@ -11,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace workloads::autograd_standard {
@@ -24,6 +26,22 @@ constexpr double kRate = 0.01;
 struct Sizes {
   std::int64_t updates, batch, width, inner;
 };
+
+Sizes sizes_of(const std::string& size, bool wide) {
+  return examples::of_size<Sizes>(size, {5, 8, 32, 64}, wide ? Sizes{40, 16, 128, 256} : Sizes{100, 8, 32, 64},
+                                  {20, 16, 1024, 2048});
+}
+
+bench::Estimate estimate(const bench::Setup& setup, bool wide) {
+  const Sizes sizes = sizes_of(setup.size, wide);
+  const double data = examples::elements({sizes.updates, sizes.batch, sizes.width});
+  const double weights =
+      examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, sizes.width);
+  return examples::estimate_of_elements(
+      2 * data + weights, examples::elements({sizes.batch, sizes.width}) + 1 + weights,
+      examples::float_or_half_bytes(setup),
+      examples::training_flops(weights, examples::elements({sizes.updates, sizes.batch})));
+}
 
 /// Both variants: weights, data, and as many updates a step as make it long enough to time.
 class Updates : public examples::TensorVariant {
@@ -48,8 +66,7 @@ class Updates : public examples::TensorVariant {
   virtual void prepare() = 0;
 
   void make() override {
-    const auto sizes =
-        of_size<Sizes>({5, 8, 32, 64}, wide_ ? Sizes{40, 16, 128, 256} : Sizes{100, 8, 32, 64}, {20, 16, 1024, 2048});
+    const Sizes sizes = sizes_of(size(), wide_);
     const auto type = device().is_cuda() ? torch::kHalf : torch::kFloat;
     up_ = torch::nn::Linear(sizes.width, sizes.inner);
     down_ = torch::nn::Linear(sizes.inner, sizes.width);
@@ -189,6 +206,7 @@ bench::Benchmark autograd_standard(bool wide) {
       [=] { return std::make_unique<examples::ByDevice>(written_out, replayed); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
   benchmark.least_ratio_cpu = wide ? 1.3 : 2;
   benchmark.least_ratio_cuda = 1.3;
+  benchmark.estimate = [wide](const bench::Setup& setup) { return estimate(setup, wide); };
   benchmark.skip = examples::skip_without_graphs;
   return benchmark;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The mean of two arrays, element by element: in an order in which each element lies in another cache line than the one
 // before, and in the order of memory.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
@@ -9,6 +10,7 @@
 #include <ATen/Parallel.h>
 
 #include <memory>
+#include <string>
 
 namespace workloads::bandwidth_naive {
 
@@ -20,6 +22,18 @@ namespace kernels = examples::kernels;
 constexpr std::int64_t kStride = 8191;  // odd: with a power of two of elements it meets each of them once
 constexpr std::int64_t kGrain = 1 << 15;
 constexpr std::int64_t kPassesOnDevice = 16;  // one takes a device less time than its launch
+
+std::int64_t count_of(const std::string& size) {
+  return examples::of_size<std::int64_t>(size, 1 << 16, 1 << 22, 1 << 24);
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto count = static_cast<double>(count_of(setup.size));
+  const double touched = count * (setup.device == "cuda" ? kPassesOnDevice : 1);
+  bench::Estimate out = examples::estimate_of_elements(2 * count, count, examples::kFloatBytes, 2 * touched);
+  out.bytes = 3 * examples::kFloatBytes * touched;
+  return out;
+}
 
 class Mean : public examples::TensorVariant {
  public:
@@ -57,7 +71,7 @@ class Mean : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto count = of_size<std::int64_t>(1 << 16, 1 << 22, 1 << 24);
+    const std::int64_t count = count_of(size());
     a_ = torch::randn({count}).to(device());
     b_ = torch::randn({count}).to(device());
     mean_ = torch::zeros({count}, device());
@@ -78,6 +92,7 @@ class Mean : public examples::TensorVariant {
 bench::Benchmark bandwidth_naive() {
   bench::Benchmark benchmark;
   benchmark.name = "bandwidth_naive";
+  benchmark.estimate = estimate;
   benchmark.purpose = "the mean of two arrays with a stride through memory, in its order";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Mean>(false); }, {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of the same samples: one at a time, where each pays for all operators and reads all weights; and 128 at a
 // time. The optimized variant also says how many samples a second there are at each power of two between.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
@@ -20,6 +21,21 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t samples, width, hidden;
 };
+
+constexpr std::int64_t kOutputs = 10;
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {128, 32, 64}, {512, 256, 512}, {4096, 1024, 4096});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double weights =
+      examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kOutputs);
+  return examples::estimate_of_elements(examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
+                                        examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes,
+                                        examples::training_flops(weights, static_cast<double>(sizes.samples)));
+}
 
 class Batches : public examples::TensorVariant {
  public:
@@ -71,12 +87,12 @@ class Batches : public examples::TensorVariant {
   }
 
   void make() override {
-    const auto sizes = of_size<Sizes>({128, 32, 64}, {512, 256, 512}, {4096, 1024, 4096});
+    const Sizes sizes = sizes_of(size());
     x_ = torch::randn({sizes.samples, sizes.width}).to(device());
-    y_ = torch::randn({sizes.samples, 10}).to(device());
-    out_ = torch::zeros({sizes.samples, 10}, device());
+    y_ = torch::randn({sizes.samples, kOutputs}).to(device());
+    out_ = torch::zeros({sizes.samples, kOutputs}, device());
     net_ = torch::nn::Sequential(torch::nn::Linear(sizes.width, sizes.hidden), torch::nn::Tanh(),
-                                 torch::nn::Linear(sizes.hidden, 10));
+                                 torch::nn::Linear(sizes.hidden, kOutputs));
     net_->to(device());
   }
   std::vector<NamedTensor> given() override {
@@ -98,6 +114,7 @@ class Batches : public examples::TensorVariant {
 bench::Benchmark batch_size() {
   bench::Benchmark benchmark;
   benchmark.name = "batch_size";
+  benchmark.estimate = estimate;
   benchmark.purpose = "samples one at a time, 128 at a time";
   benchmark.goal = bench::Goal::kThroughput;
   benchmark.devices = {"cpu", "cuda"};

@@ -14,6 +14,7 @@ namespace bench = rangefinder::bench;
 bench::Benchmark cuda_graph_replay() {
   bench::Benchmark benchmark;
   benchmark.name = "cuda_graph_replay";
+  benchmark.estimate = examples::estimate_graph_decoding;
   benchmark.purpose = "tokens decoded operator by operator, a graph for each batch size replayed";
   benchmark.devices = {"cuda"};
   benchmark.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kEager); }, {}, {1e-5, 1e-6}};

@@ -14,6 +14,7 @@ namespace bench = rangefinder::bench;
 bench::Benchmark cuda_graph_replay_shared_pool() {
   bench::Benchmark benchmark;
   benchmark.name = "cuda_graph_replay_shared_pool";
+  benchmark.estimate = examples::estimate_graph_decoding;
   benchmark.purpose = "graphs with a pool of memory each, with one for all, largest first: graph_pool_bytes";
   benchmark.devices = {"cuda"};
   benchmark.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kPrivatePools); }, {}, {1e-5, 1e-6}};

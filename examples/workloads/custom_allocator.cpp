@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory by request: from the system each time, or from a pool of size classes behind the same interface of LibTorch.
 // Requests of one size one after the other, then a trace of many sizes with some blocks alive.
+#include "common/estimates.hpp"
 #include "common/size_class_pool.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace workloads::custom_allocator {
@@ -40,6 +42,17 @@ class PoolAllocator : public at::Allocator {
 struct Sizes {
   std::int64_t requests, bytes, alive;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {50, 1 << 16, 4}, {1000, 1 << 20, 16}, {1000, 1 << 20, 16});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const double requests = 2 * static_cast<double>(sizes_of(setup.size).requests);  // of one size, then mixed
+  return {.input_bytes = (examples::kFloatBytes + examples::kIndexBytes) * requests,
+          .output_bytes = examples::kFloatBytes * requests,
+          .random_numbers = 1.5 * requests};
+}
 
 class Requests : public examples::TensorVariant {
  public:
@@ -81,7 +94,7 @@ class Requests : public examples::TensorVariant {
   };
 
   void make() override {
-    sizes_ = of_size<Sizes>({50, 1 << 16, 4}, {1000, 1 << 20, 16}, {1000, 1 << 20, 16});
+    sizes_ = sizes_of(size());
     // Mixed: as many requests from 256 bytes to 1 KiB as from 1 to 4 MiB.
     const double least = std::log2(256.0), most = std::log2(4.0 * static_cast<double>(sizes_.bytes));
     const torch::Tensor mixed =
@@ -145,6 +158,7 @@ class Requests : public examples::TensorVariant {
 bench::Benchmark custom_allocator() {
   bench::Benchmark benchmark;
   benchmark.name = "custom_allocator";
+  benchmark.estimate = estimate;
   benchmark.purpose = "the system's memory for each request, a pool of size classes";
   benchmark.baseline = {[] { return std::make_unique<Requests>(false); }, {}};
   benchmark.optimized = {[] { return std::make_unique<Requests>(true); }, {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gelu(x + bias) + residual, forward and backward: three operators of LibTorch with a result each; and one of our own,
 // registered with LibTorch, that reads and writes everything once each way.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/kernels/bias_gelu_residual_operator.hpp"
 #include "workloads/kernels/device_kernels.hpp"
@@ -9,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace workloads::custom_cuda_kernel {
 
@@ -21,6 +23,17 @@ namespace kernels = examples::kernels;
 struct Sizes {
   std::int64_t rows, width;
 };
+
+Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {32, 256}, {256, 2048}, {8192, 8192}); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double array = examples::elements({sizes.rows, sizes.width});
+  const double all = 3 * array + static_cast<double>(sizes.width);  // given; and come to, with gradients
+  bench::Estimate out = examples::estimate_of_elements(all, all, examples::kFloatBytes);
+  out.bytes = 6 * examples::kFloatBytes * array;
+  return out;
+}
 
 class Activation : public examples::TensorVariant {
  public:
@@ -45,7 +58,7 @@ class Activation : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({32, 256}, {256, 2048}, {8192, 8192});
+    const Sizes sizes = sizes_of(size());
     const auto random = [&](torch::IntArrayRef shape) { return torch::randn(shape).to(device()); };
     x_ = random({sizes.rows, sizes.width}).requires_grad_();
     bias_ = random({sizes.width}).requires_grad_();
@@ -69,6 +82,7 @@ class Activation : public examples::TensorVariant {
 bench::Benchmark custom_cuda_kernel() {
   bench::Benchmark benchmark;
   benchmark.name = "custom_cuda_kernel";
+  benchmark.estimate = estimate;
   benchmark.purpose = "bias, GELU and residual as three operators, as one of our own with its gradient";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Activation>(false); }, {1e-5, 1e-4}, {1e-5, 1e-4}};

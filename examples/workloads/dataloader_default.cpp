@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An epoch of training on records that take a while to arrive: each read when it is needed, and read ahead by four
 // threads, at most two batches a thread. The order of the records is the same.
+#include "common/estimates.hpp"
 #include "common/slow_records.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,11 +23,29 @@ using Example = torch::data::Example<>;
 namespace bench = rangefinder::bench;
 
 constexpr std::int64_t kClasses = 10;
+constexpr double kReadSteps = 7.5;  // of a check: six without threads, six with four
 constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(200), .rounds = 16};
 
 struct Sizes {
   std::int64_t records, width, hidden, batch;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {96, 64, 32, 16}, {4000, 1024, 512, 64}, {4000, 1024, 512, 64});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const auto records = static_cast<double>(sizes.records);
+  const double data = examples::elements({sizes.records, sizes.width});
+  const double weights =
+      examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kClasses);
+  return {.input_bytes = examples::kFloatBytes * (data + weights) + examples::kIndexBytes * records,
+          .output_bytes = examples::kFloatBytes * (data + weights + 1),
+          .flops = examples::training_flops(weights, records),
+          .random_numbers = data + weights + records,
+          .waiting_s = kReadSteps * records * std::chrono::duration<double>(kCost.read).count()};
+}
 
 class Epoch : public examples::TensorVariant {
  public:
@@ -58,7 +78,7 @@ class Epoch : public examples::TensorVariant {
 
  private:
   void make() override {
-    sizes_ = of_size<Sizes>({96, 64, 32, 16}, {4000, 1024, 512, 64}, {4000, 1024, 512, 64});
+    sizes_ = sizes_of(size());
     records_ = torch::randn({sizes_.records, sizes_.width});
     labels_ = torch::randint(kClasses, {sizes_.records}, torch::kInt64);
     seen_ = torch::zeros({sizes_.records, sizes_.width}, device());
@@ -111,6 +131,7 @@ class Epoch : public examples::TensorVariant {
 bench::Benchmark dataloader_default() {
   bench::Benchmark benchmark;
   benchmark.name = "dataloader_default";
+  benchmark.estimate = estimate;
   benchmark.purpose = "records read when they are needed, ahead by four threads";
   benchmark.goal = bench::Goal::kThroughput;
   benchmark.devices = {"cpu", "cuda"};

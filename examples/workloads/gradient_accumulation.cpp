@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace workloads::gradient_accumulation {
 
@@ -18,6 +19,18 @@ struct Sizes {
   std::int64_t batch;
   examples::TransformerOptions model;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(
+      size, {8, {.vocabulary = 64, .width = 32, .layers = 2, .heads = 2, .sequence_length = 16}},
+      {16, {.vocabulary = 256, .width = 128, .layers = 4, .heads = 4}}, {32, {8192, 1024, 12, 16, 1024}});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
+                                     static_cast<double>(examples::parameter_count(sizes.model)));
+}
 
 class Training : public examples::LanguageVariant {
  public:
@@ -54,9 +67,7 @@ class Training : public examples::LanguageVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>(
-        {8, {.vocabulary = 64, .width = 32, .layers = 2, .heads = 2, .sequence_length = 16}},
-        {16, {.vocabulary = 256, .width = 128, .layers = 4, .heads = 4}}, {32, {8192, 1024, 12, 16, 1024}});
+    const Sizes sizes = sizes_of(size());
     draw_tokens(sizes.batch, sizes.model.sequence_length, sizes.model.vocabulary);
     model_ = examples::Transformer(sizes.model);
     adopt(model_.ptr());
@@ -73,6 +84,7 @@ constexpr std::int64_t kParts = 8;
 bench::Benchmark gradient_accumulation() {
   bench::Benchmark benchmark;
   benchmark.name = "gradient_accumulation";
+  benchmark.estimate = estimate;
   benchmark.purpose = "a batch at once; in eight parts whose gradients add up";
   benchmark.goal = bench::Goal::kMemory;
   benchmark.memory_above_setup = true;

@@ -2,9 +2,11 @@
 // Causal attention over a long sequence: a mask and scores of S x S elements, half of them computed to be hidden; and
 // the fused kernel, which knows which blocks a query cannot see.
 #include "common/attention.hpp"
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <memory>
+#include <string>
 
 namespace workloads::long_context_attention {
 
@@ -14,6 +16,17 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t heads, sequence, width;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {2, 64, 32}, {8, 1024, 64}, {4, 12288, 128});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double query = examples::elements({sizes.heads, sizes.sequence, sizes.width});
+  return examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
+                                        2 * query * static_cast<double>(sizes.sequence + 1));
+}
 
 class LongContext : public examples::TensorVariant {
  public:
@@ -40,7 +53,7 @@ class LongContext : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({2, 64, 32}, {8, 1024, 64}, {4, 12288, 128});
+    const Sizes sizes = sizes_of(size());
     const auto type = device().is_cuda() ? torch::kBFloat16 : torch::kFloat;
     const auto random = [&] { return torch::randn({1, sizes.heads, sizes.sequence, sizes.width}).to(device(), type); };
     query_ = random();
@@ -64,6 +77,7 @@ class LongContext : public examples::TensorVariant {
 bench::Benchmark long_context_attention() {
   bench::Benchmark benchmark;
   benchmark.name = "long_context_attention";
+  benchmark.estimate = estimate;
   benchmark.purpose = "causal attention with a mask tensor, the fused kernel";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<LongContext>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};

@@ -2,11 +2,13 @@
 // Tokens decoded one by one over a long cache, in which groups of heads share keys: repeated for each head, or read in
 // place by a kernel that knows of groups.
 #include "common/attention.hpp"
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <memory>
+#include <string>
 
 namespace workloads::long_context_attention_decode {
 
@@ -17,6 +19,22 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t heads, key_heads, context, tokens, width;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {4, 2, 48, 4, 32}, {8, 2, 2048, 16, 64}, {32, 8, 12288, 64, 128});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto [heads, key_heads, context, tokens, width] = sizes_of(setup.size);
+  const double query = examples::elements({heads, tokens, width});
+  const double new_keys = examples::elements({key_heads, tokens, width});
+  const double cached = examples::elements({key_heads, context, width});
+  bench::Estimate out = examples::estimate_of_elements(
+      query + 2 * new_keys + 2 * cached, query + 2 * (cached + new_keys), examples::float_or_half_bytes(setup),
+      4 * query * static_cast<double>(context));  // and a few more: the cache grows
+  out.random_numbers += 2 * new_keys;             // in the places that a step writes over
+  return out;
+}
 
 class Decode : public examples::TensorVariant {
  public:
@@ -62,7 +80,7 @@ class Decode : public examples::TensorVariant {
   }
 
   void make() override {
-    sizes_ = of_size<Sizes>({4, 2, 48, 4, 32}, {8, 2, 2048, 16, 64}, {32, 8, 12288, 64, 128});
+    sizes_ = sizes_of(size());
     const auto type = device().is_cuda() ? torch::kBFloat16 : torch::kFloat;
     const auto random = [&](std::int64_t heads, std::int64_t length) {
       return torch::randn({1, heads, length, sizes_.width}).to(device(), type);
@@ -96,6 +114,7 @@ class Decode : public examples::TensorVariant {
 bench::Benchmark long_context_attention_decode() {
   bench::Benchmark benchmark;
   benchmark.name = "long_context_attention_decode";
+  benchmark.estimate = estimate;
   benchmark.purpose = "decoding with heads that share keys: repeated keys, keys in place";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Decode>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};

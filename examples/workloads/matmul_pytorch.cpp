@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // relu(A B + bias) + residual, scaled: five operators, each with a new result; the product with its bias into memory
 // that is there already, finished in place; and, on a device, one kernel of CUTLASS that does it all.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace workloads::matmul_pytorch {
 
@@ -20,6 +22,15 @@ namespace bench = rangefinder::bench;
 namespace kernels = examples::kernels;
 
 constexpr double kScale = kernels::kEpilogueScale;
+
+std::int64_t side_of(const std::string& size) { return examples::of_size<std::int64_t>(size, 64, 512, 4096); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const std::int64_t side = side_of(setup.size);
+  const double matrix = examples::elements({side, side});
+  return examples::estimate_of_elements(3 * matrix + static_cast<double>(side), matrix,
+                                        examples::float_or_half_bytes(setup), 2 * matrix * static_cast<double>(side));
+}
 
 enum class Way { kOperators, kInPlace, kOneKernel };
 
@@ -68,7 +79,7 @@ class Epilogue : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto side = of_size<std::int64_t>(64, 512, 4096);
+    const std::int64_t side = side_of(size());
     const auto type = device().is_cuda() ? torch::kHalf : torch::kFloat;
     const auto random = [&](torch::IntArrayRef shape) { return torch::randn(shape).to(device(), type); };
     left_ = random({side, side});
@@ -91,6 +102,7 @@ class Epilogue : public examples::TensorVariant {
 bench::Benchmark matmul_pytorch() {
   bench::Benchmark benchmark;
   benchmark.name = "matmul_pytorch";
+  benchmark.estimate = estimate;
   benchmark.purpose = "a product and its epilogue in five operators, in place";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Epilogue>(Way::kOperators); }, {1e-5, 1e-5}, {2e-3, 1e-2}};

@@ -2,12 +2,14 @@
 // Where the bytes of a step are: weights and gradients, which both variants hold from the start, and activations, which
 // checkpointed blocks do not keep. The batch is large beside the weights: elsewhere there would be nothing to gain.
 #include "common/checkpoint.hpp"
+#include "common/estimates.hpp"
 #include "common/libtorch_worker.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace workloads::memory_profiling {
@@ -19,6 +21,19 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t batch, width, inner, blocks;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {128, 32, 128, 4}, {512, 256, 1024, 16}, {4096, 512, 2048, 8});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double data = examples::elements({sizes.batch, sizes.width});
+  const double weights = static_cast<double>(sizes.blocks) * (examples::linear_elements(sizes.width, sizes.inner) +
+                                                              examples::linear_elements(sizes.inner, sizes.width));
+  return examples::estimate_of_elements(2 * data + weights, data + 1 + weights, examples::kFloatBytes,
+                                        examples::training_flops(weights, static_cast<double>(sizes.batch)));
+}
 
 class ResidualBlockImpl : public torch::nn::Module {
  public:
@@ -74,7 +89,7 @@ class Step : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({128, 32, 128, 4}, {512, 256, 1024, 16}, {4096, 512, 2048, 8});
+    const Sizes sizes = sizes_of(size());
     for (std::int64_t i = 0; i < sizes.blocks; ++i) blocks_->push_back(ResidualBlock(sizes.width, sizes.inner));
     blocks_->to(device());
     for (torch::Tensor& parameter : blocks_->parameters()) parameter.mutable_grad() = torch::zeros_like(parameter);
@@ -101,6 +116,7 @@ class Step : public examples::TensorVariant {
 bench::Benchmark memory_profiling() {
   bench::Benchmark benchmark;
   benchmark.name = "memory_profiling";
+  benchmark.estimate = estimate;
   benchmark.purpose = "bytes of weights, gradients, activations; blocks checkpointed";
   benchmark.goal = bench::Goal::kMemory;
   benchmark.memory_above_setup = true;

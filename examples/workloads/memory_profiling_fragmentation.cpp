@@ -2,6 +2,7 @@
 // Memory that is free and of no use: large blocks that come and go, each larger than the one before, as sequences grow;
 // and tensors that stay, which settle in what a large block has left. Segments of a fixed size cannot serve the next
 // block, and with a tensor in them cannot be given back; segments that grow at their end can.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
@@ -10,6 +11,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace workloads::memory_profiling_fragmentation {
@@ -23,6 +25,13 @@ constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kGoes = 200 * kMiB, kGrowth = 20 * kMiB, kStays[] = {4 * kMiB, 20 * kMiB}, kLarge = 400 * kMiB;
 constexpr std::int64_t kBlocksOfRound = 3;
 constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+std::int64_t rounds_of(const std::string& size) { return examples::of_size<std::int64_t>(size, 2, 4, 8); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto blocks = static_cast<double>(rounds_of(setup.size) * kBlocksOfRound + 1);
+  return examples::estimate_of_elements(blocks, blocks, examples::kFloatBytes);
+}
 
 class Sequence : public examples::TensorVariant {
  public:
@@ -70,7 +79,7 @@ class Sequence : public examples::TensorVariant {
   void make() override {
     // Each variant is a process of its own. Set in both, whatever the environment says.
     c10::CachingAllocator::setAllocatorSettings(expandable_ ? "expandable_segments:True" : "expandable_segments:False");
-    rounds_ = of_size<std::int64_t>(2, 4, 8);
+    rounds_ = rounds_of(size());
     values_ = torch::randn({rounds_ * kBlocksOfRound + 1}).to(device());
     out_ = torch::zeros_like(values_);
   }
@@ -96,6 +105,7 @@ class Sequence : public examples::TensorVariant {
 bench::Benchmark memory_profiling_fragmentation() {
   bench::Benchmark benchmark;
   benchmark.name = "memory_profiling_fragmentation";
+  benchmark.estimate = estimate;
   benchmark.purpose =
       "blocks that go between tensors that stay: segments of fixed size, expandable ones: reserved_bytes";
   benchmark.devices = {"cuda"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A history of losses that holds tensors holds the graph, and all activations, of every loss in it; one that holds
 // numbers does not.
+#include "common/estimates.hpp"
 #include "common/libtorch_worker.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace workloads::memory_profiling_leak {
@@ -19,6 +21,23 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t batches, batch, width;
 };
+
+constexpr int kLayers = 3;
+constexpr std::uint32_t kCheckSteps = 2;
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {2, 32, 32}, {4, 256, 256}, {4, 4096, 1024});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double rows = examples::elements({sizes.batches, sizes.batch});
+  const double weights = kLayers * examples::linear_elements(sizes.width, sizes.width);
+  // The history is of all steps.
+  return examples::estimate_of_elements(rows * static_cast<double>(sizes.width) + weights,
+                                        static_cast<double>(kCheckSteps * sizes.batches), examples::kFloatBytes,
+                                        2 * weights * rows);
+}
 
 /// Losses on some batches that are not trained on: without a backward pass nothing frees what the graphs hold.
 class Evaluation : public examples::TensorVariant {
@@ -55,8 +74,8 @@ class Evaluation : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({2, 32, 32}, {4, 256, 256}, {4, 4096, 1024});
-    for (int layer = 0; layer < 3; ++layer) {
+    const Sizes sizes = sizes_of(size());
+    for (int layer = 0; layer < kLayers; ++layer) {
       net_->push_back(torch::nn::Linear(sizes.width, sizes.width));
       net_->push_back(torch::nn::Tanh());
     }
@@ -83,6 +102,7 @@ class Evaluation : public examples::TensorVariant {
 bench::Benchmark memory_profiling_leak() {
   bench::Benchmark benchmark;
   benchmark.name = "memory_profiling_leak";
+  benchmark.estimate = estimate;
   benchmark.purpose = "a history of losses with their graphs; of numbers";
   benchmark.goal = bench::Goal::kMemory;
   benchmark.memory_above_setup = true;
@@ -90,7 +110,7 @@ bench::Benchmark memory_profiling_leak() {
   benchmark.baseline = {[] { return std::make_unique<Evaluation>(false); }, {0, 0}, {1e-5, 1e-6}};
   benchmark.optimized = {[] { return std::make_unique<Evaluation>(true); }, {0, 0}, {1e-5, 1e-6}};
   benchmark.least_ratio_cpu = 4;
-  benchmark.check_steps = 2;
+  benchmark.check_steps = kCheckSteps;
   return benchmark;
 }
 

@@ -2,6 +2,7 @@
 // What each change to the training of a residual net brings, against the same baseline: one change at a time, then each
 // with those before it. Images of a class share a pattern, under noise: there is something to learn, and each
 // row says how much was learned.
+#include "common/estimates.hpp"
 #include "common/fused_adamw.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/resnet.hpp"
@@ -39,6 +40,26 @@ struct Sizes {
 constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(500)};
 constexpr std::size_t kWorkers = 2, kBatchesAhead = 4;
 constexpr std::int64_t kUnseen = 128;
+constexpr double kCheckedSteps = 12;  // of a check; all wait for their images where no thread reads ahead
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {2, 8, 16, {.width = 8, .blocks = 1}}, {2, 16, 32, {.width = 32}},
+                                  {8, 256, 32, {}});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const auto [parameters, forward_flops] = examples::costs_of(sizes.model, sizes.image);
+  const auto count = static_cast<double>(sizes.batches * sizes.batch);
+  const double image = examples::elements({3, sizes.image, sizes.image});
+  const double logits = examples::elements({sizes.batch, sizes.model.classes});
+  const auto drawn = static_cast<double>(kUnseen + sizes.model.classes) + count;
+  return {.input_bytes = examples::kFloatBytes * (count * image + parameters) + examples::kIndexBytes * count,
+          .output_bytes = examples::kFloatBytes * (logits + 1 + 2 * parameters),
+          .flops = 3 * forward_flops * count,
+          .random_numbers = drawn * image + parameters,
+          .waiting_s = kCheckedSteps * count * std::chrono::duration<double>(kCost.read).count()};
+}
 
 /// A step is an epoch: threads that read ahead would otherwise do so while the other variant is timed.
 class Training : public examples::TensorVariant {
@@ -132,7 +153,7 @@ class Training : public examples::TensorVariant {
   }
 
   void make() override {
-    sizes_ = of_size<Sizes>({2, 8, 16, {.width = 8, .blocks = 1}}, {2, 16, 32, {.width = 32}}, {8, 256, 32, {}});
+    sizes_ = sizes_of(size());
     sizes_.model.checkpointed = changes_.checkpointed;
     net_ = examples::ResNet(sizes_.model);
     net_->to(device());
@@ -198,6 +219,7 @@ constexpr bench::Tolerance kFloat{.frobenius = 1e-2}, kBFloat16{.frobenius = 2e-
 bool add_row(const std::string& name, const std::string& purpose, const Changes& changes) {
   bench::Benchmark benchmark;
   benchmark.name = "optimization_summary" + name;
+  benchmark.estimate = estimate;
   benchmark.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + purpose;
   benchmark.devices = changes.graph ? std::vector<std::string>{"cuda"} : std::vector<std::string>{"cpu", "cuda"};
   if (changes.graph) benchmark.skip = examples::skip_without_graphs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same updates in float32 and in mixed precision: autocast computes products in bfloat16, or in float16 with a loss
 // that is scaled so that small gradients do not vanish. Weights stay float32.
+#include "common/estimates.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace workloads::precisionmixed {
@@ -24,6 +26,21 @@ struct Sizes {
   std::int64_t batch;
   std::vector<std::int64_t> widths;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {16, {32, 64, 64, 32}}, {256, {512, 1024, 1024, 512}},
+                                  {512, {3072, 6144, 6144, 6144, 6144, 3072}});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto& [batch, widths] = sizes_of(setup.size);
+  double weights = 0;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) weights += examples::linear_elements(widths[i], widths[i + 1]);
+  const double rows = examples::elements({kUpdates, batch});
+  return examples::estimate_of_elements(rows * static_cast<double>(widths.front() + widths.back()) + weights,
+                                        examples::elements({batch, widths.back()}) + 1 + 2 * weights,
+                                        examples::kFloatBytes, examples::training_flops(weights, rows));
+}
 
 /// Without tiles for products of bfloat16 a CPU is not faster: with AVX512_BF16 alone the step took x1.7 as long.
 bool has_bfloat16_tiles() {
@@ -77,8 +94,7 @@ class Training : public examples::TensorVariant {
   }
 
   void make() override {
-    const auto sizes = of_size<Sizes>({16, {32, 64, 64, 32}}, {256, {512, 1024, 1024, 512}},
-                                      {512, {3072, 6144, 6144, 6144, 6144, 3072}});
+    const Sizes sizes = sizes_of(size());
     for (std::size_t i = 0; i + 1 < sizes.widths.size(); ++i) {
       if (i > 0) net_->push_back(torch::nn::GELU());  // smooth: at a kink rounding would decide the gradient
       net_->push_back(torch::nn::Linear(sizes.widths[i], sizes.widths[i + 1]));
@@ -118,6 +134,7 @@ bench::Benchmark precisionmixed(torch::ScalarType type) {
   benchmark.baseline = {[] { return std::make_unique<Training>(torch::kFloat); }, kCpu, kCuda};
   benchmark.optimized = {[type] { return std::make_unique<Training>(type); }, kCpu, kCuda};
   benchmark.check_steps = 3;
+  benchmark.estimate = estimate;
   return benchmark;
 }
 

@@ -2,6 +2,7 @@
 // A service that starts, with sequences of several lengths: each transformer block compiled whole, once for each
 // length; and one region of it, the feed-forward net, compiled once for any length, the rest as it is. The first step
 // counts.
+#include "common/estimates.hpp"
 #include "common/packages.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -42,6 +43,23 @@ Sizes sizes_of(const std::string& size) {
 
 /// Whether the first step of a process compiles what may be there already: at size smoke a check must not take minutes.
 bool compiles(const std::string& size) { return size != "smoke"; }
+constexpr double kCompile_s = 10;  // of a package, about
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const std::int64_t width = sizes.width, inner = sizes.inner;
+  double tokens = 0;
+  for (const std::int64_t length : sizes.lengths) tokens += examples::elements({sizes.batch, length});
+  const double layer = 4 * static_cast<double>(width) + examples::linear_elements(width, 3 * width) +
+                       examples::linear_elements(width, width) + examples::linear_elements(width, inner) +
+                       examples::linear_elements(inner, width);
+  const double weights = static_cast<double>(sizes.layers) * layer, data = tokens * static_cast<double>(width);
+  bench::Estimate out =
+      examples::estimate_of_elements(data + weights, data, examples::float_or_half_bytes(setup), 2 * weights * tokens);
+  // One package for each length, and one of the region.
+  if (compiles(setup.size)) out.waiting_s = kCompile_s * static_cast<double>(sizes.lengths.size() + 1);
+  return out;
+}
 
 torch::ScalarType type_on(torch::DeviceType device) {
   return device == torch::kCUDA ? torch::kBFloat16 : torch::kFloat;
@@ -211,11 +229,13 @@ bench::Benchmark regional_compile() {
   examples::add_smoke_packages([](torch::DeviceType device) { return all_packages("smoke", device); });
   bench::Benchmark benchmark;
   benchmark.name = "regional_compile";
+  benchmark.estimate = estimate;
   benchmark.purpose = "blocks compiled whole for each length; one region compiled for all, compilation counted";
   benchmark.goal = bench::Goal::kThroughput;  // by wall time: compilers are other processes
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<WholeBlocks>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
   benchmark.optimized = {[] { return std::make_unique<OneRegion>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
+  benchmark.check_size = "smoke";  // where packages of an earlier run will do: others are compiled for a minute
   benchmark.iterations = 1;
   benchmark.warmup = 0;
   benchmark.least_ratio_cpu = 1.05;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Batches that are copied and computed with: in turns, and with the next batch's copy beside this one's computation,
 // through two buffers. On a device a stream of its own copies, on a CPU a thread: the same two states of a buffer.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
@@ -13,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <semaphore>
+#include <string>
 #include <thread>
 
 namespace workloads::streams_double_buffer {
@@ -26,6 +28,20 @@ constexpr std::int64_t kBuffers = 2;
 struct Sizes {
   std::int64_t batches, batch, width;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {4, 8, 64}, {16, 512, 512}, {32, 4096, 4096});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double batches = examples::elements({sizes.batches, sizes.batch, sizes.width});
+  bench::Estimate out =
+      examples::estimate_of_elements(batches + examples::elements({sizes.width, sizes.width}), batches,
+                                     examples::kFloatBytes, 2 * batches * static_cast<double>(sizes.width));
+  out.bytes = examples::kFloatBytes * batches;
+  return out;
+}
 
 class Pipeline : public examples::TensorVariant {
  public:
@@ -54,7 +70,7 @@ class Pipeline : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({4, 8, 64}, {16, 512, 512}, {32, 4096, 4096});
+    const Sizes sizes = sizes_of(size());
     host_ = torch::randn({sizes.batches, sizes.batch, sizes.width});
     if (overlapped_ && device().is_cuda()) host_ = host_.pin_memory();  // else the copy would wait for the host
     weights_ = (torch::randn({sizes.width, sizes.width}) / static_cast<double>(sizes.width)).to(device());
@@ -141,6 +157,7 @@ class Pipeline : public examples::TensorVariant {
 bench::Benchmark streams_double_buffer() {
   bench::Benchmark benchmark;
   benchmark.name = "streams_double_buffer";
+  benchmark.estimate = estimate;
   benchmark.purpose = "copy and compute in turns, the next copy beside the computation";
   benchmark.goal = bench::Goal::kThroughput;
   benchmark.devices = {"cpu", "cuda"};

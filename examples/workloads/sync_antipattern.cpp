@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Small steps of training that add up the loss: by .item(), for which the host waits until the device has done all that
 // it was given; and on the device, read once at the end.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <memory>
+#include <string>
 
 namespace workloads::sync_antipattern {
 
@@ -16,6 +18,21 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t batches, batch, width;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {4, 8, 32}, {50, 32, 128}, {200, 256, 1024});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double rows = examples::elements({sizes.batches, sizes.batch});
+  const double weights =
+      examples::linear_elements(sizes.width, sizes.width) + examples::linear_elements(sizes.width, 1);
+  bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights, weights,
+                                                       examples::kFloatBytes, examples::training_flops(weights, rows));
+  out.output_bytes += sizeof(double);  // the sum of losses
+  return out;
+}
 
 class Loop : public examples::TensorVariant {
  public:
@@ -55,7 +72,7 @@ class Loop : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({4, 8, 32}, {50, 32, 128}, {200, 256, 1024});
+    const Sizes sizes = sizes_of(size());
     x_ = torch::randn({sizes.batches, sizes.batch, sizes.width}).to(device());
     y_ = torch::randn({sizes.batches, sizes.batch, 1}).to(device());
     net_ = torch::nn::Sequential(torch::nn::Linear(sizes.width, sizes.width), torch::nn::Tanh(),
@@ -88,6 +105,7 @@ class Loop : public examples::TensorVariant {
 bench::Benchmark sync_antipattern() {
   bench::Benchmark benchmark;
   benchmark.name = "sync_antipattern";
+  benchmark.estimate = estimate;
   benchmark.purpose = "the loss read at every step, once at the end";
   // A CPU has nothing to wait for: there the benchmark shows that both count alike, and promises nothing.
   benchmark.devices = {"cpu", "cuda"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reference loop: a small net, ten updates a step, AdamW. LibTorch's optimizer calls a dozen operators for each
 // parameter; the fused one calls one for all.
+#include "common/estimates.hpp"
 #include "common/fused_adamw.hpp"
 #include "common/operator_count.hpp"
 #include "common/tensor_variant.hpp"
@@ -9,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace workloads::train {
@@ -20,6 +22,20 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t updates, batch, width, inner;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(size, {3, 8, 64, 16}, {10, 32, 1024, 256}, {10, 32, 1024, 256});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double rows = examples::elements({sizes.updates, sizes.batch});
+  const double weights =
+      examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, 1);
+  return examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights,
+                                        static_cast<double>(sizes.updates) + 2 * weights, examples::kFloatBytes,
+                                        examples::training_flops(weights, rows));
+}
 
 class Training : public examples::TensorVariant {
  public:
@@ -63,7 +79,7 @@ class Training : public examples::TensorVariant {
   }
 
   void make() override {
-    const auto sizes = of_size<Sizes>({3, 8, 64, 16}, {10, 32, 1024, 256}, {10, 32, 1024, 256});
+    const Sizes sizes = sizes_of(size());
     net_->push_back(torch::nn::Linear(sizes.width, sizes.inner));
     net_->push_back(torch::nn::ReLU());
     net_->push_back(torch::nn::Linear(sizes.inner, 1));
@@ -97,6 +113,7 @@ class Training : public examples::TensorVariant {
 bench::Benchmark train() {
   bench::Benchmark benchmark;
   benchmark.name = "train";
+  benchmark.estimate = estimate;
   benchmark.purpose = "reference loop with LibTorch's AdamW; with a fused one";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Training>(false); }, {1e-4, 1e-6}, {1e-3, 1e-5}};

@@ -2,6 +2,7 @@
 // A dense decoder as code models are built: root-mean-square norms, rotary positions, gated networks, heads that share
 // keys. Written down operator by operator; and with the fused norm, attention and optimizer.
 #include "common/decoder_parts.hpp"
+#include "common/estimates.hpp"
 #include "common/fused_adamw.hpp"
 #include "common/language_variant.hpp"
 #include "common/mixed_precision.hpp"
@@ -26,6 +27,23 @@ namespace bench = rangefinder::bench;
 struct Shape {
   std::int64_t batch, length, vocabulary, width, heads, key_heads, inner, layers;
 };
+
+Shape shape_of(const std::string& size) {
+  return examples::of_size<Shape>(size, {2, 16, 64, 32, 4, 2, 64, 2}, {4, 128, 512, 256, 8, 2, 512, 4},
+                                  {4, 2048, 32256, 2048, 16, 16, 5504, 24});
+}
+
+double parameter_count(const Shape& shape) {
+  const std::int64_t width = shape.width, keys = width / shape.heads * shape.key_heads;
+  const double layer =
+      2 * static_cast<double>(width) + examples::elements({2 * width + 2 * keys + 3 * shape.inner, width});
+  return examples::elements({2 * shape.vocabulary + 1, width}) + static_cast<double>(shape.layers) * layer;
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Shape shape = shape_of(setup.size);
+  return examples::language_estimate(shape.batch, shape.length, parameter_count(shape));
+}
 
 /// Parameters of a module: `to` gives them other storage under the same handles.
 struct Layer {
@@ -133,8 +151,7 @@ class Training : public examples::LanguageVariant {
 
  private:
   void make() override {
-    const auto shape = of_size<Shape>({2, 16, 64, 32, 4, 2, 64, 2}, {4, 128, 512, 256, 8, 2, 512, 4},
-                                      {4, 2048, 32256, 2048, 16, 16, 5504, 24});
+    const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);
     model_ = Decoder(shape, fused_, device());
     adopt(model_.ptr());
@@ -153,6 +170,7 @@ class Training : public examples::LanguageVariant {
 bench::Benchmark train_deepseek_coder() {
   bench::Benchmark benchmark;
   benchmark.name = "train_deepseek_coder";
+  benchmark.estimate = estimate;
   benchmark.purpose = "dense decoder operator by operator; fused norm, attention, AdamW";
   benchmark.devices = {"cpu", "cuda"};
   // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.

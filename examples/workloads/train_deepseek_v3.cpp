@@ -3,6 +3,7 @@
 // with a shared one, chosen by sigmoid scores and balanced by a bias. Every expert works on every token, most of it to
 // be multiplied by nothing; and each expert works on the tokens that chose it.
 #include "common/decoder_parts.hpp"
+#include "common/estimates.hpp"
 #include "common/fused_adamw.hpp"
 #include "common/language_variant.hpp"
 
@@ -26,6 +27,27 @@ constexpr double kBalanceRate = 1e-3;
 struct Shape {
   std::int64_t batch, length, vocabulary, width, heads, latent, turned, inner, experts, layers;
 };
+
+Shape shape_of(const std::string& size) {
+  return examples::of_size<Shape>(size, {2, 16, 64, 32, 2, 16, 8, 32, 4, 2}, {8, 64, 512, 128, 4, 32, 16, 256, 8, 4},
+                                  {8, 1024, 8192, 1024, 16, 256, 32, 1024, 32, 8});
+}
+
+double parameter_count(const Shape& shape) {
+  const auto [batch, length, vocabulary, width, heads, latent, turned, inner, experts, layers] = shape;
+  const double norms = static_cast<double>(2 * width + latent);
+  const double attention = examples::elements({width + heads * turned + latent + turned + 2 * latent + width, width});
+  const double mixture = examples::elements({experts + 3 * inner + 3 * experts * inner, width});
+  return examples::elements({2 * vocabulary + 1, width}) + static_cast<double>(layers) * (norms + attention + mixture);
+}
+
+/// FLOPs of the baseline, whose experts work on all tokens.
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Shape shape = shape_of(setup.size);
+  bench::Estimate out = examples::language_estimate(shape.batch, shape.length, parameter_count(shape));
+  out.output_bytes += examples::kFloatBytes * examples::elements({shape.layers, shape.experts});  // the balance
+  return out;
+}
 
 /// Weights of each expert. Taken apart at once: their gradients come together at once, too.
 struct Experts {
@@ -197,8 +219,7 @@ class Training : public examples::LanguageVariant {
 
  private:
   void make() override {
-    const auto shape = of_size<Shape>({2, 16, 64, 32, 2, 16, 8, 32, 4, 2}, {8, 64, 512, 128, 4, 32, 16, 256, 8, 4},
-                                      {8, 1024, 8192, 1024, 16, 256, 32, 1024, 32, 8});
+    const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);
     model_ = Model(shape, dispatched_, device());
     adopt(model_.ptr());
@@ -218,6 +239,7 @@ class Training : public examples::LanguageVariant {
 bench::Benchmark train_deepseek_v3() {
   bench::Benchmark benchmark;
   benchmark.name = "train_deepseek_v3";
+  benchmark.estimate = estimate;
   benchmark.purpose = "mixture of experts: all tokens to all experts; to those they chose";
   benchmark.devices = {"cpu", "cuda"};
   // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.

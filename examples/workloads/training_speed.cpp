@@ -3,6 +3,7 @@
 // gradients of weights in memory, each update folded into the product that gives the gradient. On a CUDA device, where
 // both variants compute in bfloat16, a graph of the whole step is replayed.
 #include "common/by_device.hpp"
+#include "common/estimates.hpp"
 #include "common/language_variant.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/operator_count.hpp"
@@ -26,6 +27,28 @@ namespace bench = rangefinder::bench;
 
 constexpr double kRate = 0.1;
 
+struct Sizes {
+  std::int64_t batch;
+  examples::TransformerOptions model;
+};
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(
+      size, {2, {.vocabulary = 64, .width = 32, .layers = 2, .heads = 2, .sequence_length = 16}},
+      {4, {.vocabulary = 512, .width = 128, .layers = 2, .heads = 4, .sequence_length = 64}},
+      {8, {.vocabulary = 8192, .width = 512, .layers = 8, .heads = 8, .sequence_length = 256}});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const auto& [batch, model] = sizes_of(setup.size);
+  const auto parameters = static_cast<double>(examples::parameter_count(model));
+  bench::Estimate out = examples::language_estimate(batch, model.sequence_length, parameters);
+  const double logits = examples::elements({batch, model.sequence_length, model.vocabulary});
+  // The loss and weights, and logits, which autocast has in bfloat16; no gradients.
+  out.output_bytes = examples::kFloatBytes * (1 + parameters) + examples::float_or_half_bytes(setup) * logits;
+  return out;
+}
+
 /// Both variants: the model, and what it came to. Gradients are no result: the written-out variant never has them.
 class Training : public examples::LanguageVariant {
  public:
@@ -37,12 +60,9 @@ class Training : public examples::LanguageVariant {
  protected:
   virtual void prepare() = 0;
   void make() override {
-    const auto batch = of_size<std::int64_t>(2, 4, 8);
-    options_ = of_size<examples::TransformerOptions>(
-        {.vocabulary = 64, .width = 32, .layers = 2, .heads = 2, .sequence_length = 16},
-        {.vocabulary = 512, .width = 128, .layers = 2, .heads = 4, .sequence_length = 64},
-        {.vocabulary = 8192, .width = 512, .layers = 8, .heads = 8, .sequence_length = 256});
-    draw_tokens(batch, options_.sequence_length, options_.vocabulary);
+    const Sizes sizes = sizes_of(size());
+    options_ = sizes.model;
+    draw_tokens(sizes.batch, options_.sequence_length, options_.vocabulary);
     model_ = examples::Transformer(options_);
     adopt(model_.ptr());
     prepare();
@@ -234,6 +254,7 @@ class WrittenOut : public Training {
 bench::Benchmark training_speed() {
   bench::Benchmark benchmark;
   benchmark.name = "training_speed";
+  benchmark.estimate = estimate;
   benchmark.purpose =
       "a step by autograd and SGD; on a CPU written out, updates folded in, on a GPU a graph of the step";
   benchmark.devices = {"cpu", "cuda"};

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace workloads::training_standard {
 
@@ -19,6 +20,18 @@ struct Sizes {
   std::int64_t batch;
   examples::TransformerOptions model;
 };
+
+Sizes sizes_of(const std::string& size) {
+  return examples::of_size<Sizes>(
+      size, {2, {.vocabulary = 64, .width = 32, .layers = 4, .heads = 2, .sequence_length = 32}},
+      {8, {.vocabulary = 1000, .width = 256, .layers = 12, .heads = 4}}, {8, {32000, 1024, 24, 16, 1024}});
+}
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
+                                     static_cast<double>(examples::parameter_count(sizes.model)));
+}
 
 class Training : public examples::LanguageVariant {
  public:
@@ -42,9 +55,7 @@ class Training : public examples::LanguageVariant {
 
  private:
   void make() override {
-    auto sizes = of_size<Sizes>({2, {.vocabulary = 64, .width = 32, .layers = 4, .heads = 2, .sequence_length = 32}},
-                                {8, {.vocabulary = 1000, .width = 256, .layers = 12, .heads = 4}},
-                                {8, {32000, 1024, 24, 16, 1024}});
+    Sizes sizes = sizes_of(size());
     sizes.model.dropout = 0.1;
     sizes.model.checkpoint_interval = interval_;
     draw_tokens(sizes.batch, sizes.model.sequence_length, sizes.model.vocabulary);
@@ -67,6 +78,7 @@ bench::Benchmark training_standard(std::int64_t interval) {
   benchmark.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, {1e-5, 1e-6}};
   benchmark.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
   benchmark.check_steps = 3;
+  benchmark.estimate = estimate;
   benchmark.iterations = 10;
   benchmark.check_size = "cpu";  // at size gpu weights and gradients take gigabytes
   benchmark.warmup = 2;

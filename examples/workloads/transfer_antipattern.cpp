@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A layer whose weights come from pageable memory of the host at every step, although they are unchanged; and one
 // whose weights were brought once, so that a step moves its batch alone. On a CPU the transfer is a copy.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <memory>
+#include <string>
 
 namespace workloads::transfer_antipattern {
 
@@ -16,6 +18,16 @@ namespace bench = rangefinder::bench;
 struct Sizes {
   std::int64_t batch, width;
 };
+
+Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {4, 128}, {8, 2048}, {64, 8192}); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double batch = examples::elements({sizes.batch, sizes.width});
+  const double weights = examples::elements({sizes.width, sizes.width});
+  return examples::estimate_of_elements(batch + weights, batch, examples::kFloatBytes,
+                                        2 * batch * static_cast<double>(sizes.width));
+}
 
 class Layer : public examples::TensorVariant {
  public:
@@ -46,7 +58,7 @@ class Layer : public examples::TensorVariant {
 
  private:
   void make() override {
-    const auto sizes = of_size<Sizes>({4, 128}, {8, 2048}, {64, 8192});
+    const Sizes sizes = sizes_of(size());
     host_x_ = torch::randn({sizes.batch, sizes.width});
     host_weights_ = torch::randn({sizes.width, sizes.width}) / static_cast<double>(sizes.width);
     if (!once_) return;
@@ -65,6 +77,7 @@ class Layer : public examples::TensorVariant {
 bench::Benchmark transfer_antipattern() {
   bench::Benchmark benchmark;
   benchmark.name = "transfer_antipattern";
+  benchmark.estimate = estimate;
   benchmark.purpose = "weights transferred at every step, once";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Layer>(false); }, {}, {1e-5, 1e-6}};

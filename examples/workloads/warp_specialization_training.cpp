@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Thirteen elementwise operators after a layer: each over the whole array and into a new one, thirteen round trips
 // through memory; and all of them over rows that fit into a core's cache before the next rows, one round trip.
+#include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 namespace workloads::warp_specialization_training {
 
@@ -21,6 +23,18 @@ constexpr int kOperators = 13;
 struct Sizes {
   std::int64_t rows, width;
 };
+
+Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {32, 256}, {512, 4096}, {4096, 4096}); }
+
+bench::Estimate estimate(const bench::Setup& setup) {
+  const Sizes sizes = sizes_of(setup.size);
+  const double array = examples::elements({sizes.rows, sizes.width}),
+               element_bytes = examples::float_or_half_bytes(setup);
+  bench::Estimate out =
+      examples::estimate_of_elements(2 * array + 3 * static_cast<double>(sizes.width), array, element_bytes);
+  out.bytes = 3 * element_bytes * array;
+  return out;
+}
 
 class Chain : public examples::TensorVariant {
  public:
@@ -73,7 +87,7 @@ class Chain : public examples::TensorVariant {
   static constexpr std::int64_t kBlock = 1 << 15;  // elements: a block and its residual take 256 KiB of cache
 
   void make() override {
-    const auto sizes = of_size<Sizes>({32, 256}, {512, 4096}, {4096, 4096});
+    const Sizes sizes = sizes_of(size());
     const auto type = device().is_cuda() ? torch::kHalf : torch::kFloat;
     const auto random = [&](torch::IntArrayRef shape) { return torch::randn(shape).to(device(), type); };
     x_ = random({sizes.rows, sizes.width});
@@ -96,6 +110,7 @@ class Chain : public examples::TensorVariant {
 bench::Benchmark warp_specialization_training() {
   bench::Benchmark benchmark;
   benchmark.name = "warp_specialization_training";
+  benchmark.estimate = estimate;
   benchmark.purpose = "an epilogue of 13 operators over whole arrays, over rows in place";
   benchmark.devices = {"cpu", "cuda"};
   benchmark.baseline = {[] { return std::make_unique<Chain>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};

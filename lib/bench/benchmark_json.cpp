@@ -88,6 +88,15 @@ Json to_json(const Work& work) {
                        {"useful_share", work.useful_share}});
 }
 
+Json to_json(const Estimate& estimate) {
+  return Json::object({{"input_bytes", estimate.input_bytes},
+                       {"output_bytes", estimate.output_bytes},
+                       {"flops", estimate.flops},
+                       {"bytes", estimate.bytes},
+                       {"random_numbers", estimate.random_numbers},
+                       {"waiting_s", estimate.waiting_s}});
+}
+
 Json to_json(const Metric& metric) {
   return Json::object(
       {{"name", metric.name}, {"value", metric.value}, {"kind", kKinds[static_cast<std::size_t>(metric.kind)]}});
@@ -119,6 +128,11 @@ Benchmark benchmark_from_json(JsonView json) {
 Work work_from_json(JsonView json) {
   return {json["tokens"].number(), json["samples"].number(), json["requests"].number(),
           json["bytes"].number(),  json["flops"].number(),   json["useful_share"].number(1)};
+}
+
+Estimate estimate_from_json(JsonView json) {
+  return {json["input_bytes"].number(), json["output_bytes"].number(),   json["flops"].number(),
+          json["bytes"].number(),       json["random_numbers"].number(), json["waiting_s"].number()};
 }
 
 Metric metric_from_json(JsonView json) {

@@ -16,11 +16,13 @@ std::string_view to_string(Goal goal) noexcept;
 
 Json to_json(const Benchmark& benchmark);
 Json to_json(const Work& work);
+Json to_json(const Estimate& estimate);
 Json to_json(const Metric& metric);
 
-/// Without factories and `skip`. What is missing has the default.
+/// Without factories, `estimate` and `skip`. What is missing has the default.
 Benchmark benchmark_from_json(JsonView json);
 Work work_from_json(JsonView json);
+Estimate estimate_from_json(JsonView json);
 Metric metric_from_json(JsonView json);
 
 }  // namespace rangefinder::bench

@@ -13,6 +13,10 @@ Error refused(std::string what) { return {ErrorCode::kInvalidArgument, std::move
 
 }  // namespace
 
+std::string size_of_check(const Benchmark& benchmark, const std::string& size) {
+  return size == "gpu" && !benchmark.check_size.empty() ? benchmark.check_size : size;
+}
+
 Result<CorrectnessCheck::Fingerprints> CorrectnessCheck::fingerprints(bool optimized, std::uint64_t seed,
                                                                       std::int64_t steps, std::int64_t perturb_after,
                                                                       const std::string& path) const {
@@ -27,7 +31,9 @@ Result<CorrectnessCheck::Fingerprints> CorrectnessCheck::fingerprints(bool optim
                                                             {"disk_limit", static_cast<std::int64_t>(disk_limit_)},
                                                             {"file", path}}));
   if (!answer) return answer.error();
-  return Fingerprints{JsonView(*answer)["inputs"].text(), JsonView(*answer)["outputs"].text()};
+  const JsonView found = *answer;
+  return Fingerprints{found["inputs"].text(), found["outputs"].text(), found["input_bytes"].integer(),
+                      found["output_bytes"].integer()};
 }
 
 Result<TensorFile> CorrectnessCheck::outputs(bool optimized, std::uint64_t seed, Fingerprints& found) const {
@@ -66,6 +72,8 @@ Status CorrectnessCheck::agree(Row& row) const {
   const Result<Both> first = compared(setup_.seed, row.tolerance);
   if (!first) return first.error();
   row.inputs = first->baseline.inputs;
+  row.input_bytes = first->baseline.input_bytes;
+  row.output_bytes = first->baseline.output_bytes;
   if (first->baseline.inputs != first->optimized.inputs)
     return refused(
         fmt::format("the variants have different inputs: {} and {}", first->baseline.inputs, first->optimized.inputs));

@@ -10,6 +10,15 @@
 
 namespace rangefinder::bench {
 
+/// The size whose outputs are compared where `size` is timed.
+std::string size_of_check(const Benchmark& benchmark, const std::string& size);
+/// Variants that a check makes, and steps that they take in all.
+inline constexpr std::int64_t kSetupsOfCheck = 8;
+constexpr std::int64_t steps_of_check(const Benchmark& benchmark) {
+  // Two seeds of two variants; then each variant plain and perturbed, a step longer.
+  return 4 * std::int64_t{benchmark.check_steps} + 4 * (std::int64_t{benchmark.check_steps} + 1);
+}
+
 /// Whether both variants compute the same, from the same inputs, and compute at all. Speed is not looked at before.
 class CorrectnessCheck {
  public:
@@ -35,6 +44,8 @@ class CorrectnessCheck {
   struct Fingerprints {
     std::string inputs;
     std::string outputs;
+    std::int64_t input_bytes = 0;
+    std::int64_t output_bytes = 0;
   };
   struct Both {
     Fingerprints baseline;

@@ -133,8 +133,7 @@ class Measurement {
   Status all() {
     if (!start(variants_[1])) return Error{ErrorCode::kIo, row_.reason};
     Setup setup = row_.setup;
-    if (setup.size == "gpu" && !row_.benchmark.check_size.empty()) setup.size = row_.benchmark.check_size;
-    row_.checked_size = setup.size;
+    row_.checked_size = setup.size = size_of_check(row_.benchmark, setup.size);
     const CorrectnessCheck check(row_.benchmark, setup, options_.folder, options_.run.disk_limit,
                                  [&](bool optimized, const Json& what) {
                                    part_done();

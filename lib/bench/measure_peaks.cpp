@@ -13,12 +13,8 @@
 #include <rangefinder/version.hpp>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -73,19 +69,11 @@ Status add_device(const PeakOptions& options, Json& rows, Json& out, std::vector
     return {};
   }
   out["gpu_key"] = gpu_key(description->gpu.name, description->gpu.count);
-  std::error_code code;
-  std::string log = (std::filesystem::temp_directory_path(code) / "rangefinder-peaks-XXXXXX").string();
-  const base::Fd made(::mkstemp(log.data()));
-  if (!made.valid()) return base::system_error("create", log, errno);
-  Result<WorkerProcess> worker = WorkerProcess::start(
-      {options.worker, log, false, static_cast<std::int64_t>(options.timeout_s * 1e9), options.cancelled});
-  Result<Json> answer =
-      worker ? worker->ask(Json::object({{"do", "measure_peaks"}, {"device", "cuda"}, {"seconds", options.seconds}}))
-             : Result<Json>(worker.error());
-  if (worker) worker->quit();
-  ::unlink(log.c_str());
-  if (!answer) return std::move(answer).error().with_context(options.worker);
-  add_rows(rows, description->gpu.name, samples_in(*answer));
+  const Result<std::vector<Json>> answers =
+      ask_in_passing({options.worker, {}, false, static_cast<std::int64_t>(options.timeout_s * 1e9), options.cancelled},
+                     {Json::object({{"do", "measure_peaks"}, {"device", "cuda"}, {"seconds", options.seconds}})});
+  if (!answers) return answers.error();
+  add_rows(rows, description->gpu.name, samples_in(answers->front()));
   return {};
 }
 

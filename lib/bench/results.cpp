@@ -85,6 +85,8 @@ Json correctness_json(const Row& row) {
   return Json::object({{"passed", row.correct},
                        {"size", row.checked_size},
                        {"inputs", row.inputs},
+                       {"input_bytes", row.input_bytes},
+                       {"output_bytes", row.output_bytes},
                        {"elements", static_cast<std::int64_t>(d.elements)},
                        {"outside", static_cast<std::int64_t>(d.outside)},
                        {"most_absolute", d.most_absolute},

@@ -74,6 +74,8 @@ struct Row {
   bool correct = false;
   std::string checked_size;  ///< of the inputs that outputs were compared for
   std::string inputs;        ///< fingerprint of both variants' inputs
+  std::int64_t input_bytes = 0;
+  std::int64_t output_bytes = 0;  ///< that were compared, of a variant
   Tolerance tolerance;
   Difference difference;
   VariantResult baseline;

@@ -4,14 +4,13 @@
 #include "bench/benchmark_json.hpp"
 #include "bench/hardware.hpp"
 #include "bench/measure.hpp"
+#include "bench/plan.hpp"
 #include "bench/results.hpp"
 #include "bench/saved_results.hpp"
 #include "bench/targets.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 #include <rangefinder/bench/measure_peaks.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -247,16 +246,15 @@ class Run {
 
 }  // namespace
 
-Result<std::string> plan(const RunOptions& options) {
+Result<PlanOutcome> plan(const RunOptions& options) {
   const Result<Plan> plan = make_plan(options);
   if (!plan) return plan.error();
-  std::string out;
-  for (const Benchmark& benchmark : plan->benchmarks) {
-    out += fmt::format("{}: {} {}, {} iterations after {} to warm up, profile {}\n", benchmark.name, plan->setup.device,
-                       plan->setup.size, options.iterations > 0 ? options.iterations : benchmark.iterations,
-                       options.warmup >= 0 ? options.warmup : benchmark.warmup, to_string(options.profile));
-  }
-  return out;
+  const Result<AssumedRate> rate =
+      assumed_rate(options, plan->peaks ? &*plan->peaks : nullptr, plan->setup.device, plan->worker.gpu.name);
+  if (!rate) return rate.error();
+  const Result<std::vector<PlannedBenchmark>> rows = planned(plan->benchmarks, plan->setup, options);
+  if (!rows) return rows.error();
+  return plan_outcome(*rows, plan->setup, options, *rate);
 }
 
 Result<RunOutcome> run(const RunOptions& options) {

@@ -80,18 +80,10 @@ Result<std::string> find_worker(const std::string& given, const std::string& com
 }
 
 Result<Description> describe(const std::string& worker, const std::function<bool()>& cancelled) {
-  std::error_code code;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(code);
-  std::string log = (folder / "rangefinder-worker-XXXXXX").string();
-  const base::Fd made(::mkstemp(log.data()));
-  if (!made.valid()) return base::system_error("create", log, errno);
-  Result<WorkerProcess> process = WorkerProcess::start({worker, log, false, kDescribe_ns, cancelled});
-  const Result<Json> answer =
-      process ? process->ask(Json::object({{"do", "describe"}})) : Result<Json>(process.error());
-  if (process) process->quit();
-  ::unlink(log.c_str());
-  if (!answer) return answer.error().with_context(worker);
-  const JsonView facts = *answer;
+  const Result<std::vector<Json>> answers =
+      ask_in_passing({worker, {}, false, kDescribe_ns, cancelled}, {Json::object({{"do", "describe"}})});
+  if (!answers) return answers.error();
+  const JsonView facts = answers->front();
   Description out;
   for (const JsonView each : facts["benchmarks"].items()) {
     out.benchmarks.push_back(benchmark_from_json(each));

@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace rangefinder::bench {
@@ -142,6 +144,30 @@ std::string WorkerProcess::end(bool gone) {
   }
   pid_ = -1;
   return how_it_ended(status);
+}
+
+Result<std::vector<Json>> ask_in_passing(WorkerProcess::Options options, const std::vector<Json>& requests) {
+  std::error_code code;
+  options.log = (std::filesystem::temp_directory_path(code) / "rangefinder-worker-XXXXXX").string();
+  const base::Fd made(::mkstemp(options.log.data()));
+  if (!made.valid()) return base::system_error("create", options.log, errno);
+  const std::string log = options.log, program = options.program;
+  const auto all = [&]() -> Result<std::vector<Json>> {
+    Result<WorkerProcess> process = WorkerProcess::start(std::move(options));
+    if (!process) return process.error();
+    std::vector<Json> answers;
+    for (const Json& request : requests) {
+      Result<Json> answer = process->ask(request);
+      if (!answer) return answer.error();
+      answers.push_back(std::move(*answer));
+    }
+    process->quit();
+    return answers;
+  };
+  Result<std::vector<Json>> answers = all();
+  ::unlink(log.c_str());
+  if (!answers) return std::move(answers).error().with_context(program);
+  return answers;
 }
 
 std::string tail_of(const std::string& log) {

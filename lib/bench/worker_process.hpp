@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace rangefinder::bench {
 
@@ -49,6 +50,10 @@ class WorkerProcess {
   pid_t pid_ = -1;
   Channel channel_;
 };
+
+/// Starts a worker, asks one thing after the other, and ends it; the first error ends it, too. Its log, which `options`
+/// need not name, is dropped.
+Result<std::vector<Json>> ask_in_passing(WorkerProcess::Options options, const std::vector<Json>& requests);
 
 /// The last lines of a log, one line, for a message; empty when it is.
 std::string tail_of(const std::string& log);

@@ -69,6 +69,7 @@ Json WorkerServer::dispatch(JsonView request) {
   const std::string what = request["do"].text();
   if (what == "describe") return describe();
   if (what == "skip") return skip(request);
+  if (what == "estimate") return estimate(request);
   if (what == "check") return check(request);
   if (what == "open") return open(request);
   if (what == "run") return run(request);
@@ -110,6 +111,11 @@ Json WorkerServer::skip(JsonView request) const {
   return Json::object({{"skip", reason}});
 }
 
+Json WorkerServer::estimate(JsonView request) const {
+  const Benchmark& benchmark = benchmark_named(request["benchmark"].text());
+  return to_json(benchmark.estimate ? benchmark.estimate(setup_of(request)) : Estimate{});
+}
+
 std::unique_ptr<Variant> WorkerServer::make(JsonView request, const Setup& setup) {
   const Benchmark& benchmark = benchmark_named(request["benchmark"].text());
   const VariantSpec& description = request["variant"].text() == "optimized" ? benchmark.optimized : benchmark.baseline;
@@ -124,7 +130,12 @@ std::unique_ptr<Variant> WorkerServer::make(JsonView request, const Setup& setup
 
 Json WorkerServer::check(JsonView request) {
   const std::unique_ptr<Variant> variant = make(request, setup_of(request));
-  const std::string inputs = fingerprint(variant->inputs());
+  Json answer = Json::object();
+  {
+    const std::vector<TensorView> inputs = variant->inputs();
+    answer["inputs"] = fingerprint(inputs);
+    answer["input_bytes"] = byte_count(inputs);
+  }
   const std::int64_t perturb_after = request["perturb_after"].integer(-1);
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
     if (step == perturb_after) variant->perturb();
@@ -132,9 +143,9 @@ Json WorkerServer::check(JsonView request) {
   }
   variant->synchronize();
   const std::vector<TensorView> outputs = variant->outputs();
+  const std::uint64_t bytes = byte_count(outputs);
   if (const std::string file = request["file"].text(); !file.empty()) {
-    const std::uint64_t bytes = byte_count(outputs),
-                        limit = static_cast<std::uint64_t>(request["disk_limit"].integer());
+    const auto limit = static_cast<std::uint64_t>(request["disk_limit"].integer());
     if (bytes > limit)
       throw std::runtime_error(
           fmt::format("its outputs take {} bytes of disk, and the limit is {}: give --disk-limit more, or the "
@@ -142,7 +153,9 @@ Json WorkerServer::check(JsonView request) {
                       bytes, limit));
     write_tensors(outputs, file).value();
   }
-  return Json::object({{"inputs", inputs}, {"outputs", fingerprint(outputs)}});
+  answer["outputs"] = fingerprint(outputs);
+  answer["output_bytes"] = bytes;
+  return answer;
 }
 
 Json WorkerServer::open(JsonView request) {

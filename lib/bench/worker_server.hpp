@@ -14,6 +14,7 @@ namespace rangefinder::bench {
 /// Answers the requests of a harness, one after the other:
 ///   describe                                  benchmarks, versions, devices
 ///   skip  benchmark device size seed          why it cannot run here
+///   estimate benchmark device size            what its variants take, without making one
 ///   check benchmark variant ... steps perturb_after file
 ///                                             a new variant; all of its outputs into the file
 ///   open  benchmark variant ...               the variant that is timed
@@ -36,6 +37,7 @@ class WorkerServer {
   Json dispatch(JsonView request);
   Json describe() const;
   Json skip(JsonView request) const;
+  Json estimate(JsonView request) const;
   Json check(JsonView request);
   Json open(JsonView request);
   Json run(JsonView request);

@@ -112,10 +112,10 @@ int run_bench(const Common& common, BenchArguments arguments) {
   bench::RunOptions& options = arguments.run;
   options.worker = *worker;
   if (arguments.dry_run) {
-    const Result<std::string> plan = bench::plan(options);
+    const Result<bench::PlanOutcome> plan = bench::plan(options);
     if (!plan) return wrong_use(plan.error());
-    write_stdout(*plan);
-    return bench::kAllMet;
+    write_stdout(common.json || arguments.format == "json" ? plan->json : plan->text);
+    return plan->exit_code;
   }
   Result<bench::RunOutcome> outcome = Error{ErrorCode::kInternal, ""};
   {
@@ -199,8 +199,9 @@ void add_profile(CLI::App& verb, const Shared& arguments) {
                             {"roofline", ProfileLevel::kRoofline}},
                            "What to record in steps of their own: none, minimal, deep or roofline (default none)")
       ->type_name("LEVEL");
-  verb.add_option("--peaks", arguments->run.peaks,
-                  "Peaks of this machine, by measure-peaks: tells compute-bound from memory-bound kernels")
+  takes_file(verb.add_option("--peaks", arguments->run.peaks,
+                             "The file that `rangefinder measure-peaks` wrote: tells compute-bound from memory-bound "
+                             "kernels, and --dry-run how fast steps are"))
       ->type_name("FILE");
 }
 
@@ -242,7 +243,15 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
                                "table, json, markdown, or both: table and Markdown (default table)"),
                {"table", "json", "markdown", "both"})
       ->type_name("FORMAT");
-  verb.add_flag("--dry-run", arguments->dry_run, "Say what would run");
+  CLI::Option* const dry_run =
+      verb.add_flag("--dry-run", arguments->dry_run,
+                    "Say what would run and take; exit code 1 for outputs over --disk-limit and checks over a minute");
+  takes_number_above_0(
+      verb.add_option(
+          "--assume-flops", run.assumed_flops,
+          "With --dry-run: FLOP/s that steps reach (default: by --peaks, else 1e10 on a CPU, 3e13 on a GPU)"))
+      ->needs(dry_run)
+      ->type_name("RATE");
 }
 
 void add_expectations(CLI::App& verb, const Shared& arguments) {

@@ -189,7 +189,7 @@ class Bench(unittest.TestCase):
 
     def test_wrong_use(self):
         for words, hint in ((["run", "--targets", "god"], "did you mean good?"), (["run", "--profle", "deep"], "did you mean --profile?"),
-                            (["run", "--device", "tpu"], "cpu or cuda"), (["run", "--nproc", "2"], "--nproc 1"), ([], "which command?"),
+                            (["run", "--device", "tpu"], "cpu or cuda"), (["run", "--nproc", "2"], "--nproc 1"), (["run", "--assume-flops", "1e9"], "--dry-run"), ([], "which command?"),
                             (["runn"], "did you mean run?"), (["compare"], "--examples"), (["run", "--worker", "/no/worker"], "/no/worker"),
                             (["report"], "FILE"), (["report", "absent.json"], "absent.json")):
             with self.subTest(words):
@@ -220,7 +220,16 @@ class Bench(unittest.TestCase):
         self.assertTrue(both.startswith("Benchmark "))
         self.assertIn("\n# Baseline and optimized\n", both)
         self.assertEqual(self.bench(0, "run", "--targets", "good", "--json", "-q").stderr, "")
-        self.assertIn("good: cpu cpu, 3 iterations", self.bench(0, "run", "--targets", "good", "--iterations", "3", "--dry-run").stdout)
+
+    def test_a_dry_run_tells_what_would_be_taken(self):
+        dry = ("run", "--targets", "good", "--iterations", "3", "--dry-run")
+        self.assertIn("good: cpu cpu, 3 iterations", self.bench(0, *dry).stdout)
+        over = self.bench(1, *dry, "--disk-limit", "1KiB", PLANTED_OUTPUTS="4.5").stdout
+        self.assertIn("over the limit: good: its outputs take 1.152 kB of disk, and --disk-limit is 1.024 kB", over)
+        plan = json.loads(self.bench(1, *dry, "--json", "--assume-flops", "12").stdout)
+        self.assertEqual((plan["assumed"]["source"], plan["rows"][0]["check"]["output_bytes"]), ("--assume-flops", 256))
+        self.assertEqual(len(plan["rows"][0]["over"]), 1)
+        self.assertFalse((self.folder / "bench-out").exists())
 
     def test_recommendations_and_rates_of_results(self):
         self.bench(0, "run", "--targets", "good", "--profile", "minimal", "--out", "a")

@@ -152,6 +152,9 @@ void add_benchmarks() {
   };
   Benchmark good = benchmark("good", slow, fast());
   good.least_ratio_cpu = 2;
+  good.estimate = [](const Setup&) {
+    return Estimate{256, 256 * planted("PLANTED_OUTPUTS"), 64, 512, 64 * planted("PLANTED_RANDOM_NUMBERS")};
+  };
   add_benchmark(good);
   add_benchmark(benchmark("good_throughput", slow, fast(), Goal::kThroughput));
   Benchmark memory = benchmark("good_memory", slow, {.step_ns = 4100, .step_bytes = 1024}, Goal::kMemory);
@@ -172,6 +175,9 @@ void add_benchmarks() {
   add_benchmark(below);
 
   Benchmark checked_small = benchmark("checked_small", slow, fast());
+  checked_small.estimate = [](const Setup& setup) {
+    return Estimate{.output_bytes = setup.size == "smoke" ? 256.0 : 1e12, .flops = 64, .waiting_s = 1};
+  };
   checked_small.check_size = "smoke";
   add_benchmark(checked_small);
   add_benchmark(benchmark("wrong_output", slow, with([](Behaviour& b) { b.error = 0.25F; })));

@@ -168,6 +168,8 @@ TEST_CASE("outputs are compared at the size that the benchmark names", "[bench]"
   CHECK(bench.run({"checked_small", "good"}) == kAllMet);
   CHECK(bench.row(0)["correctness"]["size"].text() == "smoke");
   CHECK(bench.row(1)["correctness"]["size"].text() == "gpu");
+  CHECK(bench.row(1)["correctness"]["input_bytes"].integer() == 256);
+  CHECK(bench.row(1)["correctness"]["output_bytes"].integer() == 256);
   bench.options.size = "cpu";
   CHECK(bench.run({"checked_small"}) == kAllMet);
   CHECK(bench.row()["correctness"]["size"].text() == "cpu");
@@ -518,11 +520,81 @@ TEST_CASE("targets are chosen by name, chapter and pattern", "[bench]") {
   CHECK(parse_json(targets_json(benchmarks)).value()["targets"][0]["variants"].size() == 2);
 }
 
-TEST_CASE("what would run is told without running it", "[bench]") {
+TEST_CASE("what would run, and what it would take, is told without running it", "[bench]") {
   Bench bench;
   bench.options.targets = {"crash", "good"};
   bench.options.iterations = 9;
-  CHECK(plan(bench.options).value() ==
+  const PlanOutcome told = plan(bench.options).value();
+  CHECK(told.exit_code == kAllMet);
+  CHECK(told.text ==
         "crash: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
-        "good: cpu cpu, 9 iterations after 2 to warm up, profile none\n");
+        "  check at cpu: outputs on disk not known, time not known; a step: FLOPs not known, bytes not known\n"
+        "good: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
+        "  check at cpu: outputs on disk 256 B, time 0.0 s; a step: 64 FLOP, bytes 512 B\n"
+        "assumed: 1e+10 FLOP/s (by default), 1e+08 random numbers a second in 8 set-ups of a check\n");
+  const Json json = parse_json(told.json).value();
+  const std::vector<JsonView> rows = JsonView(json)["rows"].items();
+  CHECK(rows.at(0)["check"]["output_bytes"].is_null());
+  CHECK(rows.at(1)["check"]["input_bytes"].number() == 256);
+  CHECK(rows.at(1)["step"]["flops"].number() == 64);
+  CHECK_FALSE(std::filesystem::exists(bench.options.out));
+}
+
+TEST_CASE("a plan's estimates are those of the size whose outputs are compared", "[bench]") {
+  Bench bench;
+  bench.options.targets = {"checked_small"};
+  bench.options.size = "gpu";
+  CHECK(plan(bench.options).value().exit_code == kAllMet);
+  CHECK(plan(bench.options).value().text.find("check at smoke: outputs on disk 256 B") != std::string::npos);
+  bench.options.size = "cpu";
+  const PlanOutcome over = plan(bench.options).value();
+  CHECK(over.exit_code == kFailure);
+  CHECK(over.text.find("over the limit: checked_small: its outputs take 1.000 TB of disk, and --disk-limit is "
+                       "8.590 GB\n") != std::string::npos);
+  bench.options.disk_limit = std::uint64_t{1} << 40;
+  CHECK(plan(bench.options).value().exit_code == kAllMet);
+}
+
+TEST_CASE("a plan refuses a correctness check of more than a minute", "[bench]") {
+  Bench bench;
+  bench.options.targets = {"good", "looser"};
+  const Environment random("PLANTED_RANDOM_NUMBERS", "1.2e7");  // 8 x 64 x 1.2e7 at 1e8 a second: 61 s
+  const PlanOutcome over = plan(bench.options).value();
+  CHECK(over.exit_code == kFailure);
+  CHECK(over.text.find("over the limit: good: its correctness check takes about 61 s, and the limit is 60\n") !=
+        std::string::npos);
+  const Json json = parse_json(over.json).value();
+  CHECK(JsonView(json)["rows"].items().at(0)["over"].items().size() == 1);
+  CHECK(JsonView(json)["rows"].items().at(1)["over"].items().empty());
+  SECTION("what is not offered here is not refused") {
+    bench.options.device = "cuda";
+    const PlanOutcome skipped = plan(bench.options).value();
+    CHECK(skipped.exit_code == kAllMet);
+    CHECK(skipped.text.find("  skipped: device_not_offered\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("a plan's steps are as fast as was assumed or measured", "[bench]") {
+  Bench bench;
+  bench.options.targets = {"checked_small"};  // 12 steps of 64 FLOPs, a second of waiting
+  bench.options.disk_limit = std::uint64_t{1} << 40;
+  const auto seconds = [&] {
+    const Json json = parse_json(plan(bench.options).value().json).value();
+    return JsonView(json)["rows"].items().at(0)["check"]["seconds"].number();
+  };
+  CHECK(seconds() == Approx(1));
+  bench.options.peaks = bench.folder.file("peaks.json");
+  testing::write_file(bench.options.peaks, R"({"schema_version": 2, "kind": "rangefinder.peaks", "peaks": [
+    {"device": "host", "what": "flops", "type": "fp32", "value": 96}]})");
+  CHECK(seconds() == Approx(9));
+  CHECK(plan(bench.options).value().text.find("assumed: 96 FLOP/s (fp32 of host in ") != std::string::npos);
+  bench.options.assumed_flops = 13.1;
+  CHECK(plan(bench.options).value().exit_code == kAllMet);
+  bench.options.assumed_flops = 12.9;
+  CHECK(plan(bench.options).value().exit_code == kFailure);
+  SECTION("a file without the device's peak is an error") {
+    bench.options.assumed_flops = 0;
+    testing::write_file(bench.options.peaks, R"({"schema_version": 2, "kind": "rangefinder.peaks", "peaks": []})");
+    CHECK(plan(bench.options).error().code() == ErrorCode::kNotFound);
+  }
 }

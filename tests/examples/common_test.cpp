@@ -4,6 +4,8 @@
 // settings are left behind, what a checkpoint does without gradients.
 #include "common/checkpoint.hpp"
 #include "common/mixed_precision.hpp"
+#include "common/resnet.hpp"
+#include "common/transformer.hpp"
 
 #include <ATen/autocast_mode.h>
 
@@ -123,4 +125,22 @@ TEST_CASE("Dropout in a checkpoint draws the same numbers again, and what follow
   const auto plain = numbers(false), checkpointed = numbers(true);
   CHECK(plain[0].equal(checkpointed[0]));
   CHECK(plain[1].equal(checkpointed[1]));
+}
+
+TEST_CASE("Parameters of a net are told without making it") {
+  const auto count = [](const torch::nn::Module& module) {
+    std::int64_t elements = 0;
+    for (const torch::Tensor& parameter : module.parameters()) elements += parameter.numel();
+    return elements;
+  };
+  const examples::TransformerOptions transformer{
+      .vocabulary = 50, .width = 24, .layers = 3, .heads = 2, .sequence_length = 7};
+  CHECK(examples::parameter_count(transformer) == count(*examples::Transformer(transformer)));
+  const std::int64_t blocks = GENERATE(1, 2);
+  const examples::ResNetOptions resnet{.classes = 7, .width = 16, .blocks = blocks};
+  CHECK(examples::costs_of(resnet, 32).parameters == static_cast<double>(count(*examples::ResNet(resnet))));
+}
+
+TEST_CASE("FLOPs of a ResNet-18 for images of 32 x 32 are those of the literature") {
+  CHECK(examples::costs_of({}, 32).forward_flops == Approx(2 * 0.556e9).epsilon(0.005));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/graphs/graph_decoding.hpp"
 
+#include "common/estimates.hpp"
+
 #include <rangefinder/range.hpp>
 
 namespace examples {
@@ -15,12 +17,35 @@ std::int64_t bytes_of(const std::vector<GraphPool>& pools) {
   return bytes;
 }
 
-}  // namespace
+FixedDecoderOptions options_of(const std::string& size) {
+  return of_size<FixedDecoderOptions>(size, {64, 32, 2, 2, 16, 8}, {512, 128, 4, 4, 32, 8}, {4096, 512, 8, 8, 128, 8});
+}
 
 /// How many sequences have a token there, of a number of tokens that 16 divides.
-std::int64_t GraphDecoding::sequences_at(std::int64_t token) const {
-  const std::int64_t part = token * 16 / options_.length;
+std::int64_t sequences_at(std::int64_t token, const FixedDecoderOptions& options) {
+  const std::int64_t part = token * 16 / options.length;
   return part < 8 ? 8 : part < 12 ? 4 : part < 13 ? 3 : part < 14 ? 2 : 1;
+}
+
+double tokens_of_step(const FixedDecoderOptions& options) {
+  double tokens = 0;
+  for (std::int64_t token = 0; token < options.length; ++token)
+    tokens += static_cast<double>(sequences_at(token, options));
+  return tokens;
+}
+
+}  // namespace
+
+bench::Estimate estimate_graph_decoding(const bench::Setup& setup) {
+  const FixedDecoderOptions options = options_of(setup.size);
+  const auto [vocabulary, width, layers, heads, length, sequences] = options;
+  const double weights = elements({layers, 12 * width + 2, width}) + elements({2 * vocabulary + length, width});
+  const double tokens = elements({length, sequences});
+  const double products = elements({layers, 12 * width, width}) + elements({vocabulary, width});
+  return {.input_bytes = kIndexBytes * tokens + kFloatBytes * weights,
+          .output_bytes = kFloatBytes * tokens * static_cast<double>(vocabulary),
+          .flops = 2 * products * tokens_of_step(options),
+          .random_numbers = tokens + weights};
 }
 
 void GraphDecoding::step() {
@@ -28,7 +53,7 @@ void GraphDecoding::step() {
   eager_tokens_ = 0;
   for (std::int64_t token = 0; token < options_.length; ++token) {
     const rangefinder::ProfileRange range("token");
-    const std::int64_t sequences = sequences_at(token);
+    const std::int64_t sequences = sequences_at(token, options_);
     if (const auto graph = graphs_.find(sequences); graph != graphs_.end()) {
       graph->second.replay();
     } else {
@@ -45,17 +70,16 @@ void GraphDecoding::perturb() {
 
 bench::Work GraphDecoding::work() {
   bench::Work work;
-  for (std::int64_t token = 0; token < options_.length; ++token)
-    work.tokens += static_cast<double>(sequences_at(token));
+  work.tokens = tokens_of_step(options_);
   return work;
 }
 
 std::vector<bench::Metric> GraphDecoding::metrics() {
   using bench::MetricKind;
   std::int64_t launches = 1;  // of the restart
-  std::map<std::int64_t, std::int64_t> of_size;
+  std::map<std::int64_t, std::int64_t> launches_of_size;
   for (std::int64_t token = 0; token < options_.length; ++token) {
-    const auto [size, is_new] = of_size.try_emplace(sequences_at(token), 0);
+    const auto [size, is_new] = launches_of_size.try_emplace(sequences_at(token, options_), 0);
     if (is_new) size->second = graphs_.contains(size->first) ? 1 : launches_of(size->first);
     launches += size->second;
   }
@@ -72,7 +96,7 @@ std::vector<bench::Metric> GraphDecoding::metrics() {
 }
 
 void GraphDecoding::make() {
-  options_ = of_size<FixedDecoderOptions>({64, 32, 2, 2, 16, 8}, {512, 128, 4, 4, 32, 8}, {4096, 512, 8, 8, 128, 8});
+  options_ = options_of(size());
   decoder_.emplace(options_, device());
   if (launching_ == Launching::kEager) return;
   graphs_ = capture(kLargestFirst, pools_);

@@ -18,6 +18,9 @@ enum class Launching : std::uint8_t {
   kSharedPool,    ///< one pool for all of them, captured largest first
 };
 
+/// What GraphDecoding takes.
+bench::Estimate estimate_graph_decoding(const bench::Setup& setup);
+
 /// Eight sequences, of which some end before others. Graphs are captured for 8, 4, 2 and 1 of them; for three, as for
 /// any other number, operators are launched one by one.
 class GraphDecoding : public TensorVariant {
@@ -33,7 +36,6 @@ class GraphDecoding : public TensorVariant {
   void make() override;
   std::vector<NamedTensor> given() override;
   std::vector<NamedTensor> results() override { return {{"logits", decoder_->logits()}}; }
-  std::int64_t sequences_at(std::int64_t token) const;
   std::map<std::int64_t, CapturedWork> capture(const std::vector<std::int64_t>& sizes, std::vector<GraphPool>& pools);
   std::int64_t launches_of(std::int64_t sequences);
 

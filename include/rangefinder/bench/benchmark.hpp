@@ -60,6 +60,19 @@ struct Work {
   double useful_share = 1;
 };
 
+/// What a variant takes, as far as it is known before one is made; 0: not known. Where variants differ, the greater
+/// one.
+struct Estimate {
+  double input_bytes = 0;     ///< of all that `inputs` gives
+  double output_bytes = 0;    ///< of all that `outputs` gives after the steps of the correctness check
+  double flops = 0;           ///< of a step
+  double bytes = 0;           ///< of a step
+  double random_numbers = 0;  ///< drawn on the host, by set-up and for `inputs`; about
+  /// Of a whole correctness check, about: seconds for which it waits for what a variant does not compute: compilers,
+  /// records that arrive.
+  double waiting_s = 0;
+};
+
 /// What a metric's worsening is measured by, against stored expectations.
 enum class MetricKind : std::uint8_t {
   kTime,   ///< nanoseconds; 25 % more is worse
@@ -151,6 +164,8 @@ struct Benchmark {
   std::uint32_t least_ranks = 1;
   /// Never fails for its goal or stored expectations, except for ratios that are stored of a processor family.
   bool informational = false;
+  /// What its variants take, told without making one: `rangefinder bench run --dry-run` asks. Empty: nothing is known.
+  std::function<Estimate(const Setup&)> estimate{};
   /// Why it cannot run here: "no_cuda_device", "needs_sm_90", "feature_not_built", ...; empty: it can.
   std::function<std::string(const Setup&)> skip{};
 };

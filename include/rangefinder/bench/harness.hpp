@@ -43,8 +43,8 @@ struct RunOptions {
   std::string device = "auto";  ///< "cpu", "cuda", or "auto": cuda where the worker has a device
   std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
   ProfileLevel profile = ProfileLevel::kNone;
-  /// What `rangefinder measure-peaks -o` wrote on this machine: tells kernels that compute from those that move data.
-  /// Empty: not measured.
+  /// What `rangefinder measure-peaks -o` wrote on this machine: tells kernels that compute from those that move data,
+  /// and `plan` how fast steps are. Empty: not measured.
   std::string peaks;
   std::int64_t iterations = 0;  ///< 0: each benchmark's own
   std::int64_t warmup = -1;     ///< -1: each benchmark's own
@@ -54,6 +54,9 @@ struct RunOptions {
   bool flush_cache = false;  ///< before each step, timed or not, untimed
   /// Bytes that the outputs of a variant may take on disk while they are compared; what exceeds them fails the row.
   std::uint64_t disk_limit = std::uint64_t{8} << 30;
+  /// Of `plan`: floating point operations a second that steps are assumed to reach. 0: those in float32 of `peaks`,
+  /// else 1e10 on a CPU, where steps run on one thread, and 3e13 on a CUDA device.
+  double assumed_flops = 0;
   /// Only the correctness check decides: times are measured and shown, goals and expectations are not checked.
   bool validate = false;
   /// Results, logs, captures and traces go here.
@@ -95,12 +98,28 @@ struct RunOutcome {
 /// Runs benchmarks: one process per variant, checked for correctness, then timed in turns, then profiled if asked.
 /// Leaves results.json and results.md in `out`, whole after each benchmark.
 ///
-/// Errors:  kInvalidArgument, kNotFound for wrong use; kIo. A benchmark that fails is a failed row, not an error.
+/// Errors:  kInvalidArgument, kNotFound for wrong use; kIo; kUnreadable, kUnsupported for the file of peaks. A
+/// benchmark
+///          that fails is a failed row, not an error.
 /// Threads: starts processes; none of its own.
 RANGEFINDER_EXPORT Result<RunOutcome> run(const RunOptions& options);
 
-/// What `run` would do, a line per benchmark.
-RANGEFINDER_EXPORT Result<std::string> plan(const RunOptions& options);
+/// What `run` would do and take.
+struct PlanOutcome {
+  int exit_code = kAllMet;  ///< kFailure: a benchmark is over the limits
+  std::string text;         ///< for people, two lines per benchmark; then what was assumed, and who is over which limit
+  std::string json;
+};
+
+/// The longest correctness check that `plan` finds in order, in seconds.
+inline constexpr double kCheckLimit_s = 60;
+
+/// What `run` would do, and by the benchmarks' own estimates what it would take: bytes of outputs on disk, FLOPs and
+/// bytes of a step, seconds of the correctness check. A benchmark is over the limits when its outputs exceed
+/// `disk_limit` or its check kCheckLimit_s; what it declares no estimate of is "not known", and never over.
+///
+/// Errors: those of `run`; kNotFound for a file of peaks without the device's.
+RANGEFINDER_EXPORT Result<PlanOutcome> plan(const RunOptions& options);
 
 /// Results as a table for people, and as Markdown. `json` is what `run` gave or wrote.
 RANGEFINDER_EXPORT Result<std::string> results_table(const std::string& json, const TextStyle& style);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/bench/benchmark.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+
+// What workloads know of tensors before they make them: for Benchmark::estimate.
+namespace examples {
+
+inline constexpr double kFloatBytes = 4, kIndexBytes = 8;
+
+/// Of an element that is a float on a CPU, and has half its bits on a CUDA device.
+inline double float_or_half_bytes(const rangefinder::bench::Setup& setup) {
+  return setup.device == "cuda" ? kFloatBytes / 2 : kFloatBytes;
+}
+
+/// Elements of a tensor of that shape.
+inline double elements(std::initializer_list<std::int64_t> shape) {
+  double count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+/// Weights and bias of a linear layer.
+inline double linear_elements(std::int64_t inputs, std::int64_t outputs) { return elements({inputs + 1, outputs}); }
+
+/// Of products with weights, each with each row: once forward, twice backward.
+inline double training_flops(double weights, double rows) { return 6 * weights * rows; }
+
+/// Of elements of one type, where each input is drawn.
+inline rangefinder::bench::Estimate estimate_of_elements(double inputs, double outputs, double element_bytes,
+                                                         double flops = 0) {
+  return {.input_bytes = inputs * element_bytes,
+          .output_bytes = outputs * element_bytes,
+          .flops = flops,
+          .random_numbers = inputs};
+}
+
+}  // namespace examples
