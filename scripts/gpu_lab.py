@@ -4,17 +4,22 @@
 
 Each part builds what it needs, runs its steps with their output in the open and in RESULTS/STEP.txt, and packs what there
 is: a machine that goes away in the middle costs one part. Captures are kept in RESULTS/captures with what tests/data asks
-of them: machine, driver, commands, and a checksum each. The benchmarks of workloads run in slices of a few minutes: each
-run of the part `workloads` goes on where the last one ended, also one that was cut off.
+of them: machine, driver, commands, and a checksum each. Without PART it goes on where the last run was cut off, with the
+parts that are not in RESULTS/finished.txt; when all are, the next run begins anew, and these results are RESULTS-before. The
+benchmarks of workloads run in slices of a few minutes: each run of the part `workloads` goes on where the last one ended.
+
+The archives unpack into RESULTS: on another machine a run goes on there.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import hashlib
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -82,13 +87,44 @@ def parts_of(build, results):
     ]
 
 
+def utc_now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def lines_of(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def add_line(path, line):
+    """Unless it is there: of a run that goes on."""
+    if line not in lines_of(path):
+        with open(path, "a") as file:
+            file.write(line + "\n")
+
+
 class Lab:
     def __init__(self, root, build, results, jobs, pack_into):
         self.root, self.build, self.results = root, build, results
         self.jobs, self.pack_into = jobs, pack_into
         self.captures = results / "captures"
+        self.finished = results / "finished.txt"
         self.failed = []
         self.unfinished = []
+
+    def left(self, parts):
+        """Those that no earlier run finished."""
+        finished = {line.split()[0] for line in lines_of(self.finished)}
+        return [part for part in parts if part.name not in finished]
+
+    def run_part(self, part):
+        bad = len(self.failed) + len(self.unfinished)
+        if self.compile(part):
+            for step in part.steps:
+                self.run(step)
+        if len(self.failed) + len(self.unfinished) == bad:
+            # Parts may be of different days: which sources each had is told here.
+            add_line(self.finished, f"{part.name}  {utc_now():%Y-%m-%d %H:%M}  {machine.sources()}")
+        self.pack()
 
     def begin(self):
         self.captures.mkdir(parents=True, exist_ok=True)
@@ -112,8 +148,7 @@ class Lab:
         environment = {name: str(value) for name, value in step.environment.items()}
         words = [str(word) for word in step.command]
         shown = [f"{name}={value}" for name, value in environment.items()] + words
-        with open(self.results / "commands.txt", "a") as file:
-            file.write(f"{step.name}: {shlex.join(shown)}\n".replace(f"{self.root}/", ""))
+        add_line(self.results / "commands.txt", f"{step.name}: {shlex.join(shown)}".replace(f"{self.root}/", ""))
         with open(self.results / f"{step.name}.txt", "wb") as file:
             try:
                 process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -135,21 +170,28 @@ class Lab:
     def pack(self):
         """Notes where the captures come from; makes archives of what is small and of the captures."""
         captures = sorted(path for path in self.captures.rglob("*.rfcap") if path.is_file())
-        lines = (self.results / "machine.txt").read_text().splitlines()
-        lines.append(f"date:     {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}")
-        commands = self.results / "commands.txt"
-        lines += commands.read_text().splitlines() if commands.exists() else []
+        lines = lines_of(self.results / "machine.txt")
+        lines.append(f"date:     {utc_now():%Y-%m-%d}")
+        lines += lines_of(self.results / "commands.txt")
         for path in captures:
             lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(self.captures)}")
         (self.captures / "PROVENANCE.txt").write_text("".join(line + "\n" for line in lines))
         if self.pack_into is None:
             return
-        with tarfile.open(self.pack_into / "gpu.tar.gz", "w:gz") as archive:
+        with self.archive("gpu.tar.gz") as archive:
             for path in sorted(self.results.iterdir()):
                 if path != self.captures:
                     archive.add(path, path.name)
-        with tarfile.open(self.pack_into / "gpu-captures.tar.gz", "w:gz") as archive:
+        with self.archive("gpu-captures.tar.gz") as archive:
             archive.add(self.captures, "captures", filter=lambda entry: None if entry.name.endswith(".json.gz") else entry)
+
+    @contextlib.contextmanager
+    def archive(self, name):
+        """One that takes the place of the last part's when it is whole: a machine that goes away meanwhile costs nothing."""
+        new = self.pack_into / f"{name}.new"
+        with tarfile.open(new, "w:gz") as archive:
+            yield archive
+        os.replace(new, self.pack_into / name)
 
 
 def main(arguments):
@@ -167,20 +209,26 @@ def main(arguments):
     for name in options.parts:
         if name not in names:
             parser.error(f"no part '{name}'; there are {', '.join(names)}")
-    chosen = [part for part in parts if not options.parts or part.name in options.parts]
+    lab = Lab(root, options.build, options.results, options.jobs, options.pack_into)
+    chosen = [part for part in parts if part.name in options.parts] if options.parts else lab.left(parts)
+    anew = not chosen
+    if anew:
+        chosen = parts
     if options.dry_run:
         for part in chosen:
             print(f"{part.name}: build {' '.join(part.targets)}")
             for step in part.steps:
                 print(f"    {shlex.join(str(word) for word in step.command)}")
         return 0
-    lab = Lab(root, options.build, options.results, options.jobs, options.pack_into)
+    if anew:
+        before = options.results.with_name(options.results.name + "-before")
+        shutil.rmtree(before, ignore_errors=True)
+        options.results.rename(before)
+    elif not options.parts and len(chosen) < len(parts):
+        print(f"==> going on; finished before: {options.results}/{lab.finished.name}")
     lab.begin()
     for part in chosen:
-        if lab.compile(part):
-            for step in part.steps:
-                lab.run(step)
-        lab.pack()
+        lab.run_part(part)
     for failure in lab.failed:
         print(f"gpu_lab: failed: {failure}", file=sys.stderr)
     for name in lab.unfinished:

@@ -16,13 +16,17 @@ def output_of(*command):
         return ""
 
 
+def sources():
+    return output_of("git", "describe", "--always", "--dirty") or "no git"
+
+
 def facts():
     """Lines for people."""
     processor = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                       if line.startswith("model name")), platform.machine())
     lines = [f"machine:  {processor}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
              f"load:     {' '.join(str(round(load, 2)) for load in os.getloadavg())}   (figures of a busy machine are worth little)",
-             f"sources:  {output_of('git', 'describe', '--always', '--dirty') or 'no git'}"]
+             f"sources:  {sources()}"]
     gpus = output_of("nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.mem", "--format=csv,noheader")
     return lines + [f"gpu:      {gpu}" for gpu in gpus.splitlines()]
 

@@ -8,6 +8,7 @@ import stat
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 import gpu_lab
 
@@ -100,6 +101,21 @@ class Lab(unittest.TestCase):
     def test_a_program_that_is_missing_is_told(self):
         (self.build / "benchmarks/torch_cost/bench_torch_cost").unlink()
         self.assertEqual(self.lab("cost"), 1)
+
+    def test_a_part_that_failed_is_run_again_with_what_is_left(self):
+        program(self.build / "benchmarks/launch_cost/bench_launch_cost", "exit 3\n")
+        self.assertEqual(self.lab(), 1)
+        program(self.build / "benchmarks/launch_cost/bench_launch_cost", "exit 0\n")
+        self.assertEqual(self.lab(), 0)
+        built = [line.split("--target ")[1].split()[0] for line in (self.root / "built").read_text().splitlines()]
+        self.assertEqual(built[5:], ["bench_launch_cost"])
+        self.assertEqual((self.results / "commands.txt").read_text().count("launch_cost: "), 1)
+
+    def test_an_archive_that_is_cut_off_leaves_the_last_one(self):
+        self.lab("tests")
+        with unittest.mock.patch.object(tarfile.TarFile, "add", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.lab("cost")
+        self.assertIn("tests.txt", self.names("gpu.tar.gz"))
 
     def test_an_unknown_part_is_refused(self):
         with self.assertRaises(SystemExit) as ended:
