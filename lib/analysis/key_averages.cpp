@@ -2,8 +2,10 @@
 #include "analysis/memory.hpp"
 #include "analysis/operator_flops.hpp"
 #include "projection/figures.hpp"
+#include "projection/project.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
+#include <rangefinder/detail/cells.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <algorithm>
@@ -27,84 +29,149 @@ constexpr std::string_view kNotCounted[] = {"profiler::_record_function_enter",
                                             "aten::output_nr",
                                             "aten::_version"};
 
-/// Anything of a host thread that can stand inside another.
-struct Event {
-  std::int64_t begin_ns;
-  std::int64_t end_ns;
-  StringId name;
-  ThreadIndex thread;
-  RangeIndex range;        // kNone: a CUDA call
-  std::uint32_t parent;    // position; kNone: none
-  std::uint32_t children;  // directly inside
-  std::int64_t inside_ns;  // of those, added up
-  AllocatedBytes inside_bytes;
-  bool merged;  // with its parent, which has its name
+/// What of the host's threads can stand inside another: ranges and CUDA calls, in order of thread and time. An event is
+/// the number of its row, and its times and name are read from the tables.
+class HostEvents {
+ public:
+  explicit HostEvents(const Timeline& timeline) : timeline_(timeline) {
+    add_ranges();
+    for (CallIndex call{0}; call < timeline.calls.size(); ++call)
+      add(timeline.ranges.size() + call, timeline.calls.begin_ns[call], timeline.calls.thread[call]);
+    std::stable_sort(rows_.begin(), rows_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      if (const ThreadIndex of_a = thread_of(a), of_b = thread_of(b); of_a != of_b) return of_a < of_b;
+      if (begin_of(a) != begin_of(b)) return begin_of(a) < begin_of(b);
+      return end_of(a) > end_of(b);
+    });
+  }
 
-  std::int64_t length() const noexcept { return Interval(begin_ns, end_ns).length(); }
+  std::size_t size() const noexcept { return rows_.size(); }
+  ThreadIndex thread(std::size_t at) const noexcept { return thread_of(rows_[at]); }
+  std::int64_t begin_ns(std::size_t at) const noexcept { return begin_of(rows_[at]); }
+  std::int64_t end_ns(std::size_t at) const noexcept { return end_of(rows_[at]); }
+  std::int64_t length(std::size_t at) const noexcept { return Interval(begin_ns(at), end_ns(at)).length(); }
+  /// kNone: a CUDA call.
+  RangeIndex range(std::size_t at) const noexcept { return is_range(rows_[at]) ? RangeIndex(rows_[at]) : kNone; }
+  StringId name(std::size_t at) const noexcept {
+    const std::uint32_t row = rows_[at];
+    return is_range(row) ? timeline_.ranges.name[row] : timeline_.calls.name[call(row)];
+  }
+  bool is_operator(std::size_t at) const noexcept {
+    return is_range(rows_[at]) && timeline_.ranges.kind[rows_[at]] == RangeKind::kOperator;
+  }
+
+ private:
+  void add_ranges() {
+    const RangeTable& ranges = timeline_.ranges;
+    std::vector<StringId> not_counted;
+    for (const std::string_view name : kNotCounted) {
+      StringId id{};
+      if (timeline_.find(name, id)) not_counted.push_back(id);
+    }
+    for (RangeIndex range{0}; range < ranges.size(); ++range) {
+      const RangeKind kind = ranges.kind[range];
+      const bool is_counted = kind == RangeKind::kOperator || kind == RangeKind::kAnnotation;
+      const bool is_scoped =
+          ranges.style[range] == RangeStyle::kScoped && ranges.thread[range] == ranges.end_thread[range];
+      if (!is_counted || !is_scoped || (ranges.flags[range] & kBeforeRecording) != 0) continue;
+      if (std::find(not_counted.begin(), not_counted.end(), ranges.name[range]) != not_counted.end()) continue;
+      add(range, ranges.begin_ns[range], ranges.thread[range]);
+    }
+  }
+  void add(std::size_t row, std::int64_t begin_ns, ThreadIndex thread) {
+    if (begin_ns != kNoTime && thread < timeline_.threads.size()) rows_.push_back(static_cast<std::uint32_t>(row));
+  }
+  bool is_range(std::uint32_t row) const noexcept { return row < timeline_.ranges.size(); }
+  std::size_t call(std::uint32_t row) const noexcept { return row - timeline_.ranges.size(); }
+  ThreadIndex thread_of(std::uint32_t row) const noexcept {
+    return is_range(row) ? timeline_.ranges.thread[row] : timeline_.calls.thread[call(row)];
+  }
+  std::int64_t begin_of(std::uint32_t row) const noexcept {
+    return is_range(row) ? timeline_.ranges.begin_ns[row] : timeline_.calls.begin_ns[call(row)];
+  }
+  std::int64_t end_of(std::uint32_t row) const noexcept {
+    return is_range(row) ? timeline_.ranges.end_ns[row] : timeline_.calls.end_ns[call(row)];
+  }
+
+  const Timeline& timeline_;
+  detail::Cells<std::uint32_t> rows_;  // of Timeline::ranges, and behind them of Timeline::calls
 };
 
-std::vector<Event> host_events(const Timeline& timeline) {
-  std::vector<Event> events;
-  const RangeTable& ranges = timeline.ranges;
-  std::vector<StringId> not_counted;
-  for (const std::string_view name : kNotCounted) {
-    StringId id{};
-    if (timeline.find(name, id)) not_counted.push_back(id);
-  }
-  const auto add = [&](StringId name, ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns,
-                       RangeIndex range) {
-    if (begin_ns == kNoTime || thread >= timeline.threads.size()) return;
-    events.push_back({begin_ns, end_ns, name, thread, range, kNone, 0, 0, {}, false});
-  };
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    const bool is_counted = ranges.kind[range] == RangeKind::kOperator || ranges.kind[range] == RangeKind::kAnnotation;
-    const bool is_scoped =
-        ranges.style[range] == RangeStyle::kScoped && ranges.thread[range] == ranges.end_thread[range];
-    if (!is_counted || !is_scoped || (ranges.flags[range] & kBeforeRecording) != 0) continue;
-    if (std::find(not_counted.begin(), not_counted.end(), ranges.name[range]) != not_counted.end()) continue;
-    add(ranges.name[range], ranges.thread[range], ranges.begin_ns[range], ranges.end_ns[range], range);
-  }
-  const CallTable& calls = timeline.calls;
-  for (CallIndex call{0}; call < calls.size(); ++call)
-    add(calls.name[call], calls.thread[call], calls.begin_ns[call], calls.end_ns[call], kNone);
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    if (a.thread != b.thread) return a.thread < b.thread;
-    if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
-    return a.end_ns > b.end_ns;
-  });
-  return events;
-}
+/// By event: which one it is inside, and whether it counts.
+struct Nesting {
+  std::vector<std::uint32_t> parent;  ///< position; kNone: none
+  std::vector<bool> merged;           ///< with its parent, which has its name
+};
 
-/// Who is inside whom, once `merge` has been through them.
-void find_parents(std::vector<Event>& events) {
+/// Who is inside whom. `children`: how many are directly inside each.
+void find_parents(const HostEvents& events, std::vector<std::uint32_t>& parent, std::vector<std::uint32_t>& children) {
+  parent.assign(events.size(), kNone);
+  children.assign(events.size(), 0);
   std::vector<std::uint32_t> open;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    Event& event = events[i];
-    if (i == 0 || events[i - 1].thread != event.thread) open.clear();
-    const auto holds = [&](const Event& outer) {
-      return event.begin_ns < outer.end_ns && event.end_ns <= outer.end_ns;
+    if (i == 0 || events.thread(i - 1) != events.thread(i)) open.clear();
+    const std::int64_t begin_ns = events.begin_ns(i), end_ns = events.end_ns(i);
+    const auto holds = [&](std::uint32_t outer) {
+      return begin_ns < events.end_ns(outer) && end_ns <= events.end_ns(outer);
     };
-    while (!open.empty() && !holds(events[open.back()])) open.pop_back();
+    while (!open.empty() && !holds(open.back())) open.pop_back();
     if (!open.empty()) {
-      event.parent = open.back();
-      ++events[open.back()].children;
+      parent[i] = open.back();
+      ++children[open.back()];
     }
     open.push_back(i);
   }
 }
 
 /// Of two of one name of which the outer holds nothing else, one counts: the outer, with what is in the inner.
-void merge(std::vector<Event>& events) {
-  for (Event& event : events) {  // outer ones come first
-    if (event.parent == kNone) continue;
-    Event& parent = events[event.parent];
-    const std::uint32_t outer = parent.merged ? parent.parent : event.parent;
-    event.parent = outer;
-    if (events[outer].name != event.name || events[outer].children != 1) continue;
-    event.merged = true;
-    events[outer].children = event.children;
+Nesting merged_nesting(const HostEvents& events) {
+  Nesting nesting;
+  std::vector<std::uint32_t> children;
+  find_parents(events, nesting.parent, children);
+  nesting.merged.assign(events.size(), false);
+  for (std::uint32_t i = 0; i < events.size(); ++i) {  // outer ones come first
+    std::uint32_t& outer = nesting.parent[i];
+    if (outer == kNone) continue;
+    if (nesting.merged[outer]) outer = nesting.parent[outer];
+    if (events.name(outer) != events.name(i) || children[outer] != 1) continue;
+    nesting.merged[i] = true;
+    children[outer] = children[i];
   }
+  return nesting;
 }
+
+/// Durations of device activities that operators launched, added up by operator.
+class DeviceTimes {
+ public:
+  explicit DeviceTimes(const Timeline& timeline) {
+    const Projection projection = projection::project_without_streams(timeline, {Attribution::kLaunch, false, true});
+    all_ns_ = projection.account.total.gpu_sum_ns;
+    for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
+      const DeviceFigures& inclusive = projection.inclusive[range];
+      if (inclusive.gpu_ops == 0) continue;
+      if (place_.empty()) place_.resize(timeline.ranges.size());
+      rows_.push_back({inclusive.gpu_sum_ns, projection.exclusive[range].gpu_sum_ns});
+      place_[range] = static_cast<std::uint32_t>(rows_.size());
+    }
+  }
+
+  std::int64_t all_ns() const noexcept { return all_ns_; }
+  std::int64_t total_ns(RangeIndex range) const noexcept { return row(range).total_ns; }
+  std::int64_t self_ns(RangeIndex range) const noexcept { return row(range).self_ns; }
+
+ private:
+  struct Row {
+    std::int64_t total_ns = 0;
+    std::int64_t self_ns = 0;
+  };
+  Row row(RangeIndex range) const noexcept {
+    const std::uint32_t place = range < place_.size() ? place_[range] : 0;
+    return place == 0 ? Row() : rows_[place - 1];
+  }
+
+  std::int64_t all_ns_ = 0;
+  std::vector<std::uint32_t> place_;  // by range: its row, counted from 1. Empty while no range has one
+  detail::Cells<Row> rows_;
+};
 
 /// Finds the group of an operator, or begins it; knows the FLOPs of a call.
 class Groups {
@@ -156,55 +223,55 @@ class Groups {
 }  // namespace
 
 KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
-  std::vector<Event> events = host_events(timeline);
-  find_parents(events);
-  merge(events);
+  const DeviceTimes device(timeline);  // first: a projection takes the most memory
+  const HostEvents events(timeline);
+  const Nesting nesting = merged_nesting(events);
   const analysis::MemoryByTime memory(timeline);
-  for (const Event& event : events) {
-    if (event.merged || event.parent == kNone) continue;
-    Event& parent = events[event.parent];
-    parent.inside_ns = plus(parent.inside_ns, event.length());
-    analysis::add(parent.inside_bytes, memory.between(event.begin_ns, event.end_ns));
+  std::vector<std::int64_t> inside_ns(events.size());
+  std::vector<AllocatedBytes> inside_bytes(memory.empty() ? 0 : events.size());
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const std::uint32_t parent = nesting.parent[i];
+    if (nesting.merged[i] || parent == kNone) continue;
+    inside_ns[parent] = plus(inside_ns[parent], events.length(i));
+    if (!memory.empty()) analysis::add(inside_bytes[parent], memory.between(events.begin_ns(i), events.end_ns(i)));
   }
-  const Projection projection = project(timeline, {Attribution::kLaunch, false, true});
 
   KeyAverages result;
-  result.device_ns = projection.account.total.gpu_sum_ns;
+  result.device_ns = device.all_ns();
   Groups groups(timeline, by_shape, result.groups);
-  const auto is_operator = [&](const Event& event) {
-    return event.range != kNone && timeline.ranges.kind[event.range] == RangeKind::kOperator;
-  };
   // In the order of the file, not of threads.
-  std::vector<std::uint32_t> order;
+  detail::Cells<std::uint32_t> order;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    const Event& event = events[i];
-    if (event.merged) continue;
-    result.cpu_ns = plus(result.cpu_ns, std::max<std::int64_t>(0, event.length() - event.inside_ns));
-    if (is_operator(event)) order.push_back(i);
+    if (nesting.merged[i]) continue;
+    result.cpu_ns = plus(result.cpu_ns, std::max<std::int64_t>(0, events.length(i) - inside_ns[i]));
+    if (events.is_operator(i)) order.push_back(i);
   }
   std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return events[a].range < events[b].range; });
+            [&](std::uint32_t a, std::uint32_t b) { return events.range(a) < events.range(b); });
   for (const std::uint32_t i : order) {
-    const Event& event = events[i];
-    OperatorGroup& group = groups.of(event.range);
+    const RangeIndex range = events.range(i);
+    OperatorGroup& group = groups.of(range);
     ++group.calls;
-    const std::optional<std::uint64_t> flops = groups.flops_of(event.range);
+    const std::optional<std::uint64_t> flops = groups.flops_of(range);
     group.flops += flops.value_or(0);  // a program does not reach 2^64
     group.calls_without_flops += flops ? 0 : 1;
-    group.cpu_total_ns = plus(group.cpu_total_ns, event.length());
-    group.cpu_self_ns = plus(group.cpu_self_ns, event.length() - event.inside_ns);
-    const AllocatedBytes bytes = memory.between(event.begin_ns, event.end_ns);
+    group.cpu_total_ns = plus(group.cpu_total_ns, events.length(i));
+    group.cpu_self_ns = plus(group.cpu_self_ns, events.length(i) - inside_ns[i]);
+    group.device_total_ns = plus(group.device_total_ns, device.total_ns(range));
+    group.device_self_ns = plus(group.device_self_ns, device.self_ns(range));
+    if (memory.empty()) continue;
+    const AllocatedBytes bytes = memory.between(events.begin_ns(i), events.end_ns(i));
     analysis::add(group.memory_total, bytes);
     analysis::add(group.memory_self, bytes);
-    analysis::subtract(group.memory_self, event.inside_bytes);
-    group.device_total_ns = plus(group.device_total_ns, projection.inclusive[event.range].gpu_sum_ns);
-    group.device_self_ns = plus(group.device_self_ns, projection.exclusive[event.range].gpu_sum_ns);
+    analysis::subtract(group.memory_self, inside_bytes[i]);
   }
   // What a merged operator launched itself is its outer one's, which has the same name.
-  for (const Event& event : events) {
-    if (!event.merged || !is_operator(event)) continue;
-    OperatorGroup& group = groups.of(events[event.parent].range);
-    group.device_self_ns = plus(group.device_self_ns, projection.exclusive[event.range].gpu_sum_ns);
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (!nesting.merged[i] || !events.is_operator(i)) continue;
+    const RangeIndex outer = events.range(nesting.parent[i]);
+    if (outer == kNone) continue;  // a file may name a call as an operator
+    OperatorGroup& group = groups.of(outer);
+    group.device_self_ns = plus(group.device_self_ns, device.self_ns(events.range(i)));
   }
   return result;
 }

@@ -106,6 +106,8 @@ void subtract(AllocatedBytes& from, const AllocatedBytes& bytes) noexcept;
 class MemoryByTime {
  public:
   explicit MemoryByTime(const Timeline& timeline);
+  /// Whether nothing was allocated or freed.
+  bool empty() const noexcept { return times_.empty(); }
   /// Both ends included.
   AllocatedBytes between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
 

@@ -68,6 +68,16 @@ TEST_CASE("an operator that holds nothing but one of its own name is counted onc
         Lines{"node x4 cpu 220 self 190 gpu 10 self 10", "other x1 cpu 10 self 10 gpu 0 self 0"});
 }
 
+TEST_CASE("an operator in a call of its own name is counted in neither", "[analysis]") {
+  TimelineBuilder builder;
+  builder.launch(10).kernel(200, 210).call("cudaLaunchKernel", 0, 100);
+  op(builder, "cudaLaunchKernel", 5, 50);
+  builder.launch(20).kernel(300, 310);
+  const Timeline timeline = builder.build();
+  CHECK(lines_of(timeline).empty());
+  CHECK(key_averages(timeline).device_ns == 20);
+}
+
 TEST_CASE("what overlaps in part is inside of neither", "[analysis]") {
   TimelineBuilder builder;
   op(builder, "a", 0, 100);
