@@ -36,6 +36,8 @@ void NodeMakers::finish() {
       threads_by_tid_.try_emplace({timeline_.threads[thread].process, timeline_.threads[thread].tid}, thread);
   sort_operators();
   add_nodes();
+  operators_.clear();
+  nodes_ = std::vector<Node>();
 }
 
 ProcessIndex NodeMakers::process_of(RangeIndex range) const {

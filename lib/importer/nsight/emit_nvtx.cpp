@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <tuple>
+#include <vector>
 
 namespace rangefinder::importer::nsight {
 namespace {
@@ -101,7 +102,7 @@ void EmitNvtx::add(std::string_view text) {
   if (parsed->sequence < 0 && parsed->name.find("::") == std::string_view::npos) return;
   ranges.set_kind(row, RangeKind::kOperator);
   const bool is_evaluation = parsed->name.starts_with(timeline::kEvaluateNode);
-  told_.push_back({row, parsed->sequence, is_evaluation ? Role::kEvaluation : Role::kOperator});
+  told_.push_back({parsed->sequence, row, is_evaluation ? Role::kEvaluation : Role::kOperator});
   if (options_.operator_inputs) add_inputs(row, *parsed);
 }
 
@@ -160,6 +161,7 @@ void EmitNvtx::finish() {
     else
       makers_.add_node(told.range, told.sequence, timeline::NodeMakers::kNotSaid);
   }
+  told_.clear();
   makers_.finish();
 }
 

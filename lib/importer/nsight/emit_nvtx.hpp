@@ -3,12 +3,12 @@
 
 #include "timeline/node_makers.hpp"
 
+#include <rangefinder/detail/cells.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace rangefinder::importer::nsight {
 
@@ -44,8 +44,8 @@ class EmitNvtx {
     kEvaluation,  ///< the engine's range around a node: takes its number
   };
   struct Told {
-    RangeIndex range;
     std::int64_t sequence;
+    RangeIndex range;
     Role role;
   };
   void add_inputs(RangeIndex range, const OperatorText& text);
@@ -57,7 +57,7 @@ class EmitNvtx {
   Timeline& timeline_;
   const LoadOptions& options_;
   timeline::NodeMakers makers_;
-  std::vector<Told> told_;
+  detail::Cells<Told> told_;
 };
 
 }  // namespace rangefinder::importer::nsight

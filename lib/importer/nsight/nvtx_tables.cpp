@@ -5,8 +5,12 @@
 #include "importer/nsight/emit_nvtx.hpp"
 #include "importer/nsight/table_scan.hpp"
 
+#include <rangefinder/detail/cells.hpp>
+
 #include <array>
 #include <bit>
+#include <compare>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
@@ -67,6 +71,24 @@ struct Labels {
   std::int64_t process;
   std::int64_t domain;
   std::int64_t category;
+  auto operator<=>(const Labels&) const = default;
+};
+
+/// Labels by number: few differ.
+class LabelSet {
+ public:
+  std::uint32_t number_of(const Labels& labels) {
+    if (!all_.empty() && all_[recent_] == labels) return recent_;
+    const auto [found, added] = numbers_.try_emplace(labels, static_cast<std::uint32_t>(all_.size()));
+    if (added) all_.push_back(labels);
+    return recent_ = found->second;
+  }
+  const Labels& operator[](std::uint32_t number) const noexcept { return all_[number]; }
+
+ private:
+  std::vector<Labels> all_;
+  std::map<Labels, std::uint32_t> numbers_;
+  std::uint32_t recent_ = 0;
 };
 
 class NvtxReader {
@@ -107,8 +129,9 @@ class NvtxReader {
   Names domains_;
   CategoryNames categories_;
   std::map<std::int64_t, StringId> thread_names_;
-  std::vector<Labels> range_labels_;
-  std::vector<Labels> mark_labels_;
+  LabelSet labels_;
+  detail::Cells<std::uint32_t> range_labels_;  // by range: of labels_
+  detail::Cells<std::uint32_t> mark_labels_;
   std::vector<RangeIndex> unfinished_;
   std::vector<Attachment> mark_values_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
@@ -194,7 +217,7 @@ void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t typ
                  .begin_ns = start,
                  .end_ns = end.value_or(start),
                  .source_row = row.row_id()});
-  range_labels_.push_back(labels_of(row));
+  range_labels_.push_back(labels_.number_of(labels_of(row)));
   emit_nvtx_.add(timeline_.text(ranges.name.back()));
 }
 
@@ -205,7 +228,7 @@ void NvtxReader::read_mark(TableScan& row, std::int64_t start) {
                 .thread = thread_of(row.integer(kGlobalTid)),
                 .time_ns = start,
                 .source_row = row.row_id()});
-  mark_labels_.push_back(labels_of(row));
+  mark_labels_.push_back(labels_.number_of(labels_of(row)));
 }
 
 void NvtxReader::read_value(TableScan& row, Attachment::Target target, std::size_t index) {
@@ -257,8 +280,10 @@ StringId NvtxReader::category_name(const Labels& labels) {
 
 void NvtxReader::finish_ranges() {
   RangeTable& ranges = timeline_.ranges;
-  for (std::size_t i = 0; i < range_labels_.size(); ++i)
-    ranges.set_labels(static_cast<RangeIndex>(i), domain_name(range_labels_[i]), category_name(range_labels_[i]));
+  for (std::size_t i = 0; i < range_labels_.size(); ++i) {
+    const Labels& labels = labels_[range_labels_[i]];
+    ranges.set_labels(static_cast<RangeIndex>(i), domain_name(labels), category_name(labels));
+  }
   for (const RangeIndex range : unfinished_) ranges.set_end(range, std::max(last_ns_, ranges.begin_ns[range]));
   timeline_.health.unfinished_ranges += unfinished_.size();
   emit_nvtx_.finish();
@@ -268,8 +293,9 @@ void NvtxReader::finish_marks() {
   MarkTable& marks = timeline_.marks;
   for (std::size_t i = 0; i < mark_labels_.size(); ++i) {
     MarkRow mark = marks.row(i);
-    mark.category = category_name(mark_labels_[i]);
-    if (const StringId domain = domain_name(mark_labels_[i]); domain != StringId::kEmpty) {
+    const Labels& labels = labels_[mark_labels_[i]];
+    mark.category = category_name(labels);
+    if (const StringId domain = domain_name(labels); domain != StringId::kEmpty) {
       // Marks have no column for their domain. A very long one would be repeated in every name.
       std::string full(timeline_.text(domain).substr(0, kLongestPrefix));
       full.append(":").append(timeline_.text(mark.name));
