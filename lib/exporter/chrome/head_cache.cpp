@@ -3,8 +3,6 @@
 
 #include "exporter/chrome/clean_json.hpp"
 
-#include <algorithm>
-
 namespace rangefinder::chrome {
 
 std::string_view to_string(Category category) noexcept {
@@ -28,12 +26,12 @@ void append_head(std::string& out, char phase, std::string_view category, std::s
 }
 
 std::string_view HeadCache::put(Category category, std::uint32_t name, std::string_view text) {
-  std::string& head = texts_.emplace_back();
-  append_head(head, 'X', to_string(category), text);
-  auto& heads = heads_[static_cast<std::size_t>(category)];
-  if (name >= heads.size()) heads.resize(std::max<std::size_t>(std::size_t{name} + 1, heads.size() * 2));
-  heads[name] = head;
-  return head;
+  scratch_.clear();
+  append_head(scratch_, 'X', to_string(category), text);
+  detail::Cells<std::uint32_t>& heads = heads_[static_cast<std::size_t>(category)];
+  if (name >= heads.size()) heads.resize(std::size_t{name} + 1, 0);
+  heads[name] = texts_.intern(scratch_);
+  return texts_.text(heads[name]);
 }
 
 }  // namespace rangefinder::chrome

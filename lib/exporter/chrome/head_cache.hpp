@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/string_pool.hpp"
+
+#include <rangefinder/detail/cells.hpp>
+
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rangefinder::chrome {
 
@@ -36,13 +38,14 @@ class HeadCache {
   /// Empty when this name was not seen before; then `put` it.
   std::string_view find(Category category, std::uint32_t name) const noexcept {
     const auto& heads = heads_[static_cast<std::size_t>(category)];
-    return name < heads.size() ? heads[name] : std::string_view{};
+    return name < heads.size() ? texts_.text(heads[name]) : std::string_view{};
   }
   std::string_view put(Category category, std::uint32_t name, std::string_view text);
 
  private:
-  std::array<std::vector<std::string_view>, kCategories> heads_;
-  std::deque<std::string> texts_;
+  std::array<detail::Cells<std::uint32_t>, kCategories> heads_;  // by name: of texts_; 0: not seen
+  base::StringPool texts_;
+  std::string scratch_;
 };
 
 }  // namespace rangefinder::chrome

@@ -30,6 +30,11 @@ TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOp
       layout(table, headings_of(timeline_in)) {
   if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
   passes = analysis::pass_times_of_streams(timeline, projection);
+  // Slices have the figures by stream.
+  projection.exclusive = {};
+  projection.inclusive = {};
+  projection.exclusive_offset = std::vector<std::uint32_t>();
+  projection.inclusive_offset = std::vector<std::uint32_t>();
   make_rows();
   link();
 }
@@ -87,15 +92,12 @@ std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
 
 void TimelineExport::link() {
   if (timeline.format == InputFormat::kKineto) return;
-  external_ids_.reserve(timeline.ranges.size());
-  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
-    const bool is_operator = timeline.ranges.kind[range] == RangeKind::kOperator;
-    external_ids_.push_back(is_operator ? std::int64_t{range} + 1 : timeline.ranges.external_id[range]);
-  }
-  for (const StreamFigures& figures : projection.inclusive_streams)
-    external_ids_[figures.range] = std::int64_t{figures.range} + 1;
+  is_linked_.resize(timeline.ranges.size());
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range)
+    is_linked_[range] = timeline.ranges.kind[range] == RangeKind::kOperator;
+  for (const StreamFigures& figures : projection.inclusive_streams) is_linked_[figures.range] = true;
   for (ActivityIndex i{0}; i < timeline.activities.size(); ++i) {
-    if (const RangeIndex range = launching_range(i); range != kNone) external_ids_[range] = std::int64_t{range} + 1;
+    if (const RangeIndex range = launching_range(i); range != kNone) is_linked_[range] = true;
   }
 }
 

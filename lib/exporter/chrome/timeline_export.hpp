@@ -53,7 +53,7 @@ struct TimelineExport {
   std::vector<TrackId> streams;
   /// What links a range to its device rows: the input's own External id, or the range's number. -1: no link.
   std::int64_t external_id(RangeIndex range) const noexcept {
-    return external_ids_.empty() ? timeline.ranges.external_id[range] : external_ids_[range];
+    return !is_linked_.empty() && is_linked_[range] ? std::int64_t{range} + 1 : timeline.ranges.external_id[range];
   }
 
  private:
@@ -61,7 +61,7 @@ struct TimelineExport {
   void link();
 
   std::map<RangeIndex, std::string> not_written_;
-  std::vector<std::int64_t> external_ids_;  // empty: the input's own
+  std::vector<bool> is_linked_;  // by range: by its number. Empty: all by the input's own ids
 };
 
 }  // namespace rangefinder::chrome
