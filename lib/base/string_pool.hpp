@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/cells.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -24,7 +26,10 @@ class StringPool {
     return id < texts_.size() ? texts_[id] : std::string_view{};
   }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(texts_.size()); }
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  /// What the texts take, with the tables that find them.
+  std::uint64_t memory_bytes() const noexcept {
+    return bytes_ + texts_.size() * sizeof(std::string_view) + slots_.size() * sizeof(Slot);
+  }
 
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFu;
 
@@ -37,7 +42,7 @@ class StringPool {
   const Slot* slot_of(std::string_view text, std::uint32_t hash) const noexcept;
   void grow();
 
-  std::vector<std::string_view> texts_;
+  detail::Cells<std::string_view> texts_;
   std::vector<Slot> slots_;  // open addressing; the hash saves most comparisons, and reading texts to grow
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_left_ = 0;

@@ -264,7 +264,7 @@ class WindowedReport {
     extent_.add(window, rows.own_ranges, [&](RangeIndex range) { return rows.ends_here(range); });
     blocked_.add_window(window, analysis::known_span(window), windows_.time_ns());
     keep_notes(window, is_last);
-    if (Status bound = bound_.check(window, view_totals_->memory_bytes()); !bound.ok())
+    if (Status bound = bound_.check(window, {.row_bytes = view_totals_->memory_bytes()}); !bound.ok())
       status_ = std::move(bound).error().with_context(reader_.path());
   }
 

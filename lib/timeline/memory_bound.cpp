@@ -45,9 +45,17 @@ std::uint64_t bytes_of(const Column& column) noexcept {
   return column.size() * sizeof(typename Column::value_type);
 }
 
-template <typename... Columns>
-std::uint64_t sum(const Columns&... columns) noexcept {
-  return (bytes_of(columns) + ...);
+/// Of all tables, without texts.
+std::uint64_t row_bytes(const Timeline& timeline) noexcept {
+  std::uint64_t bytes = 0;
+  const auto add_tables = [&](const auto&... tables) { bytes += (tables.memory_bytes() + ...); };
+  const auto add_columns = [&](const auto&... columns) { bytes += (bytes_of(columns) + ...); };
+  add_tables(timeline.ranges, timeline.calls, timeline.launches, timeline.activities, timeline.syncs,
+             timeline.overheads, timeline.cuda_allocations, timeline.marks, timeline.counters, timeline.steps,
+             timeline.autograd_nodes, timeline.graph_nodes, timeline.operators, timeline.allocator_events,
+             timeline.sensor_samples, timeline.cpu_counters, timeline.range_metrics, timeline.pm_samples);
+  add_columns(timeline.kernel_details, timeline.copy_details, timeline.attachments, timeline.threads, timeline.streams);
+  return bytes;
 }
 
 }  // namespace
@@ -68,27 +76,31 @@ std::uint64_t default_max_memory() noexcept {
 }
 
 std::uint64_t Timeline::table_bytes() const noexcept {
-  std::uint64_t bytes = text_bytes();
-  const auto add = [&](const auto&... tables) { bytes += (tables.memory_bytes() + ...); };
-  add(ranges, calls, launches, activities, syncs, overheads, cuda_allocations, marks, counters, steps, autograd_nodes,
-      graph_nodes, operators, allocator_events, sensor_samples, cpu_counters, range_metrics, pm_samples);
-  bytes += sum(kernel_details, copy_details, attachments, foreign, threads, streams) + arguments.bytes();
+  std::uint64_t bytes = row_bytes(*this) + text_bytes() + arguments.bytes();
+  for (const ForeignEvent& event : foreign) bytes += sizeof event + event.json.size();
   return bytes;
 }
 
 namespace timeline {
 
-Status MemoryBound::check(const Timeline& timeline, std::uint64_t more_bytes) const {
-  const std::uint64_t bytes = timeline.table_bytes() + more_bytes;
-  if (bytes <= most_bytes_ / kNeededPerByte) return {};
+std::uint64_t MemoryBound::needed_bytes(const Timeline& timeline, Besides besides) const noexcept {
+  const std::uint64_t rows = row_bytes(timeline) + besides.row_bytes;
+  const std::uint64_t kept = timeline.arguments.bytes() + besides.text_bytes;
+  const std::uint64_t texts = timeline.text_bytes(), count = timeline.string_count();
+  if (is_for_export_) return rows * kExportPerRowByte + kept + texts * kExportPerTextByte + count * kExportPerText;
+  return rows * kReportPerRowByte + kept + texts + count * kReportPerText;
+}
+
+Status MemoryBound::check(const Timeline& timeline, Besides besides) const {
+  const std::uint64_t bytes = needed_bytes(timeline, besides);
+  if (bytes <= most_bytes_) return {};
   const auto in_mib = [](std::uint64_t count) { return std::to_string(count >> 20) + " MiB"; };
-  return Error(
-      ErrorCode::kTooLarge,
-      "needs more memory than the bound of " + in_mib(most_bytes_) + ": what was read so far takes " + in_mib(bytes) +
-          ", and a report " + std::to_string(kNeededPerByte) +
-          " times that; allow more (--max-memory, max_memory_bytes), read one capture of a folder at a time, or "
-          "record less (rangefinder record --duration, --until-step); export and the views ranges, tree, kernels "
-          "and memcpy of a long capture need little memory");
+  return Error(ErrorCode::kTooLarge,
+               "needs more memory than the bound of " + in_mib(most_bytes_) + ": what was read so far takes up to " +
+                   in_mib(bytes) + " with " + (is_for_export_ ? "an export" : "a report") +
+                   " of it; allow more (--max-memory, max_memory_bytes), read one capture of a folder at a time, or "
+                   "record less (rangefinder record --duration, --until-step); export and the views ranges, tree, "
+                   "kernels and memcpy of a long capture need little memory");
 }
 
 }  // namespace timeline

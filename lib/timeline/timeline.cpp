@@ -56,10 +56,7 @@ bool Timeline::find(std::string_view text, StringId& id) const noexcept {
 
 std::uint32_t Timeline::string_count() const noexcept { return strings_->pool.size(); }
 
-std::uint64_t Timeline::text_bytes() const noexcept {
-  constexpr std::uint64_t kPerText = 32;  // its view, hash and place in the table of hashes
-  return strings_->pool.bytes() + strings_->pool.size() * kPerText;
-}
+std::uint64_t Timeline::text_bytes() const noexcept { return strings_->pool.memory_bytes(); }
 
 void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
   if (source_row <= last_row_) {

@@ -77,7 +77,7 @@ void FileLoader::add_health() {
 }
 
 Status FileLoader::goes_on() {
-  Status status = bound_.check(out_, range_metrics_.size() * sizeof range_metrics_[0]);
+  Status status = bound_.check(out_, {.row_bytes = range_metrics_.size() * sizeof range_metrics_[0]});
   return status ? status : std::move(status).error().with_context(reader_.path());
 }
 

@@ -17,6 +17,8 @@ class BeginEndPairs {
  public:
   void add(const Event& event, ThreadIndex thread, std::int64_t source_row);
   bool empty() const noexcept { return halves_.empty(); }
+  /// Memory of halves and their texts, with what is in reserve.
+  std::uint64_t kept_bytes() const noexcept { return halves_.capacity() * sizeof(Half) + text_.capacity(); }
 
   /// Calls `complete(event, source_row)` for each pair with a whole event, phase X; those never ended last until
   /// `last_ns` and are marked unfinished. Returns how many ends had no begin.

@@ -39,6 +39,7 @@ Document::Outcome Document::read() {
 
 bool Document::refill() {
   if (!window_.refill()) return false;
+  has_new_text_ = true;
   report_progress();
   return true;
 }
@@ -155,9 +156,9 @@ bool Document::read_element() {
 }
 
 bool Document::within_bound() {
-  constexpr std::int64_t kEventsPerLook = 4096;
-  if (source_row_ % kEventsPerLook != 0) return true;
-  const Status status = bound_.check(builder_.timeline());
+  if (!has_new_text_) return true;  // events of one window cannot add more than it holds
+  has_new_text_ = false;
+  const Status status = bound_.check(builder_.timeline(), {.text_bytes = builder_.kept_bytes()});
   if (status) return true;
   outcome_.code = status.error().code();
   return fail(Verdict::kRefused, window_.cursor.at, status.error().message());

@@ -81,6 +81,7 @@ class Document {
   Outcome outcome_;
   std::int64_t source_row_ = 0;
   std::uint64_t event_arrays_ = 0;
+  bool has_new_text_ = false;  // since the bound was looked at
   bool bare_array_ = false;
   bool left_open_ = false;
 };

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "importer/kineto/document.hpp"
 #include "importer/kineto/gzip_source.hpp"
+#include "timeline/memory_bound.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -75,6 +76,8 @@ Result<Timeline> import_text(ByteSource& text, std::uint64_t file_bytes, const s
   if (builder.events() == 0) timeline.notes.emplace_back("no events");
   builder.finish();
   metadata.finish();
+  const Status fits = timeline::MemoryBound(options).check(timeline, {.text_bytes = builder.kept_bytes()});
+  if (!fits) return Error(fits.error()).with_context(base::printable(name));
   return timeline;
 }
 

@@ -162,7 +162,10 @@ void TableBuilder::leave_out(const Event& event, Untabled what) {
 }
 
 void TableBuilder::keep_event(const Event& event) {
-  if (options_.keep_arguments) timeline_.foreign.push_back({std::string(event.json)});
+  if (!options_.keep_arguments) return;
+  constexpr std::uint64_t kPerText = 2 * sizeof(ForeignEvent) + 16;  // a vector's reserve, and malloc's header
+  timeline_.foreign.push_back({std::string(event.json)});
+  foreign_bytes_ += event.json.size() + kPerText;
 }
 
 void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeKind kind, std::size_t spelling) {

@@ -30,6 +30,9 @@ class TableBuilder {
   Tracks& tracks() noexcept { return tracks_; }
   const Timeline& timeline() const noexcept { return timeline_; }
 
+  /// Of events that are kept as text beside the tables.
+  std::uint64_t kept_bytes() const noexcept { return foreign_bytes_ + pairs_.kept_bytes(); }
+
   /// Pairs, joins, bounds and notes; once, after the last event and all metadata.
   void finish();
   /// Events with a phase: what tells a trace from any other array.
@@ -95,6 +98,7 @@ class TableBuilder {
   std::array<StringId, kSpellings.size()> category_names_;
   std::string scratch_;
   std::uint64_t events_ = 0;
+  std::uint64_t foreign_bytes_ = 0;
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::array<std::uint64_t, kUntabled> left_out_{};

@@ -41,10 +41,12 @@ class ImportContext {
   std::size_t unspoken_notes() const noexcept { return unspoken_notes_; }
 
   /// False once the tables have outgrown the bound on memory: reading ends.
-  bool within_bound(std::uint64_t more_bytes = 0) {
-    if (memory_status_.ok()) memory_status_ = bound_.check(timeline, more_bytes);
+  bool within_bound() {
+    if (memory_status_.ok()) memory_status_ = bound_.check(timeline, {.text_bytes = held_text_bytes_});
     return memory_status_.ok();
   }
+  /// What its readers hold beside the tables.
+  void set_held_texts(std::uint64_t bytes) noexcept { held_text_bytes_ = bytes; }
   const Status& memory_status() const noexcept { return memory_status_; }
 
   void expect_rows(std::uint64_t rows) noexcept { rows_expected_ += rows; }
@@ -61,6 +63,7 @@ class ImportContext {
 
   rangefinder::timeline::MemoryBound bound_;
   Status memory_status_;
+  std::uint64_t held_text_bytes_ = 0;
   std::string first_damage_;
   std::size_t unspoken_notes_ = 0;
   std::uint64_t rows_expected_ = 0;

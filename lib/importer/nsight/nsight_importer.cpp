@@ -92,6 +92,7 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   graph_nodes.finish();
   mark_asynchronous_copies(timeline);
   timeline::measure_extent(timeline);
+  if (!context.within_bound()) return context.memory_status().error();
   if (context.unspoken_notes() != 0)
     timeline.notes.push_back(base::with_thousands(context.unspoken_notes()) + " more findings about the file");
   if (options.strict && !context.first_damage().empty()) return Error(ErrorCode::kIncomplete, context.first_damage());

@@ -25,9 +25,9 @@ void StringTable::read(ImportContext& context) {
     }
     entries_.push_back({*id, texts_.size(), static_cast<std::uint32_t>(value->size()), kNotYet});
     texts_.append(*value);
+    context.set_held_texts(entries_.capacity() * sizeof(Entry) + texts_.capacity());
     constexpr std::size_t kTextsPerLook = 4096;
-    if (entries_.size() % kTextsPerLook == 0 && !context.within_bound(entries_.size() * sizeof(Entry) + texts_.size()))
-      return;
+    if (entries_.size() % kTextsPerLook == 0 && !context.within_bound()) return;
   }
   const auto by_id = [](const Entry& a, const Entry& b) { return a.id < b.id; };
   if (!std::is_sorted(entries_.begin(), entries_.end(), by_id))
