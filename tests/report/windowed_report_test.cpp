@@ -237,6 +237,18 @@ TEST_CASE("a range without an end, whose parent is over, keeps its place in a tr
     CHECK(windowed(folder.file("x.rfcap"), options, {.rows = rows}) == whole);
 }
 
+TEST_CASE("a range that was open when the recording began is one of it in all windows", "[report]") {
+  const ScratchFolder folder;
+  CaptureBuilder capture;
+  capture.h100().on_thread(1).range("before", -900, -700).range("across", -100, 500'000'000);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const std::int64_t begin = 10'000'000 * i;
+    capture.range("step", begin, begin + 9'000'000).launch(begin + 100).kernel("k", begin + 200, begin + 300);
+  }
+  capture.chunk_rows(4).write(folder.file("x.rfcap"));
+  require_equal(folder.file("x.rfcap"), false);
+}
+
 TEST_CASE("lists of a few of the rows are those of the loaded capture", "[report]") {
   const ScratchFolder folder;
   CaptureBuilder capture;

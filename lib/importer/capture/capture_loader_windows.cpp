@@ -108,7 +108,10 @@ void CaptureLoader::add_open_ranges() {
   assembler_.for_each_open([&](const AssembledRange& range, bool is_lost) {
     const RangeIndex row = own_row(range.key);
     RangeRow open = range_row(range);
-    if (!is_lost) open.end_ns = kLatest;
+    if (!is_lost) {
+      open.end_ns = kLatest;
+      open.flags = static_cast<std::uint8_t>(open.flags & ~kBeforeRecording);  // it was not over then
+    }
     if (windowed_.known_ends != nullptr) {
       const auto& ends = windowed_.known_ends->ends;
       if (const auto known = ends.find(range.key); known != ends.end()) {
