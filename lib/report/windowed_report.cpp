@@ -132,13 +132,18 @@ class WindowedOperations final : public ViewTotals {
 /// Views under Nsight's names that add up by name.
 class WindowedSums final : public ViewTotals {
  public:
-  WindowedSums(const View& view, const ViewOptions& options, const WindowSizes& sizes)
-      : view_(view), options_(options), most_kept_(sizes.lengths) {}
+  WindowedSums(const CaptureWindows& windows, const View& view, const ViewOptions& options, const WindowSizes& sizes)
+      : windows_(windows), view_(view), options_(options), most_kept_(sizes.lengths) {}
 
   Status add(const ReportWindow& window) override {
     const WindowRows& rows = window.rows;
     if (sums_ == nullptr) sums_ = nsight::make_sums(view_.name, rows.timeline, options_, most_kept_);
-    sums_->add([&](RangeIndex range) { return rows.ends_here(range); });
+    sums_->add({.own_calls = windows_.call_rows(),
+                .ends_here = [&](RangeIndex range) { return rows.ends_here(range); },
+                .key_of = [&](RangeIndex range) { return rows.key(range); },
+                .is_kept = [&](std::uint64_t key) { return windows_.keeps(key); },
+                .has_brought_before = [&](LaunchIndex launch) { return windows_.has_brought_before(launch); },
+                .is_last = rows.is_last});
     return {};
   }
   Table table(const RangeReport&) override { return sums_->table(); }
@@ -148,6 +153,7 @@ class WindowedSums final : public ViewTotals {
   std::uint64_t memory_bytes() const noexcept override { return sums_->memory_bytes(); }
 
  private:
+  const CaptureWindows& windows_;
   const View& view_;
   const ViewOptions& options_;
   std::size_t most_kept_;
@@ -183,7 +189,7 @@ bool is_list(const View& view, const ViewOptions& options) noexcept {
 std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& windows, const ViewOptions& options,
                                       const WindowSizes& sizes) {
   if (is_list(view, options)) return std::make_unique<WindowedList>(view, options);
-  if (nsight::has_sums(view.name)) return std::make_unique<WindowedSums>(view, options, sizes);
+  if (nsight::has_sums(view.name)) return std::make_unique<WindowedSums>(windows, view, options, sizes);
   if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
   if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
   const auto group_by = view.name == "tree" ? analysis::GroupBy::kPath : analysis::GroupBy::kName;
@@ -227,6 +233,7 @@ class WindowedReport {
   CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
     CaptureWindows::Options options;
     options.events = sizes.rows;
+    options.launch_calls = nsight::needs_launch_calls(view_.name, options_);
     options.known_ends = known_ends_;
     options.found_ends = known_ends_ == nullptr ? &found_ends_ : nullptr;
     if (load.progress != nullptr)
@@ -327,7 +334,6 @@ class WindowedReport {
 bool adds_up(const View& view, const ViewOptions& options) noexcept {
   constexpr std::size_t kMostRows = std::size_t{1} << 18;
   if (options.by_payload || !options.payload.empty()) return false;
-  if (options.is(kNvtxName)) return false;  // those ranges are found by calls, which may be in an earlier window
   if (nsight::has_sums(view.name)) return true;
   if (is_list(view, options)) return options.top != 0 && options.top <= kMostRows;
   if (view.name == "tree") return true;

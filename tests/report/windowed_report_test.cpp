@@ -98,12 +98,13 @@ std::vector<ReportOptions> lists() {
   }
   for (const char* view :
        {"cuda_gpu_kern_sum", "cuda_gpu_kern_sum:base", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cuda_api_sum",
-        "cuda_gpu_sum", "cuda_api_gpu_sum", "nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum"})
+        "cuda_gpu_sum", "cuda_api_gpu_sum", "cuda_gpu_kern_sum:nvtx-name", "cuda_api_gpu_sum:nvtx-name",
+        "cuda_kern_exec_sum", "nvtx_gpu_proj_sum", "nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum"})
     add(view, ReportFormat::kText, 0, "", "");
   add("cuda_gpu_trace", ReportFormat::kJson, 7, "", "");
   add("cuda_gpu_trace:base", ReportFormat::kText, 7, "-duration", "");
   all.back().filter = "kernel 1";
-  add("cuda_gpu_trace", ReportFormat::kText, 7, "", "");
+  add("cuda_gpu_trace:nvtx-name", ReportFormat::kText, 7, "", "");
   all.back().filter = "not there";
   add("cuda_api_trace", ReportFormat::kCsv, 5, "-duration", "");
   add("cuda_api_trace", ReportFormat::kText, 5, "", "");
@@ -322,7 +323,8 @@ TEST_CASE("the report of a long capture takes little memory", "[report]") {
     REQUIRE(reader);
     CHECK(report::is_long(*reader));
   }
-  for (const char* view : {"ranges", "tree", "kernels", "cuda_gpu_trace", "cuda_gpu_sum", "nvtx_sum"}) {
+  for (const char* view : {"ranges", "tree", "kernels", "cuda_gpu_trace", "cuda_gpu_sum:nvtx-name", "nvtx_sum",
+                           "nvtx_gpu_proj_sum", "cuda_kern_exec_sum"}) {
     INFO(view);
     const ChildRun run = run_in_child([&] {
       ReportOptions options;

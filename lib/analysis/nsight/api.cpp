@@ -4,22 +4,10 @@
 #include "analysis/nsight/ranges.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
-#include <unordered_map>
 
 namespace rangefinder::analysis::nsight {
 namespace {
-
-using GroupKey = std::array<std::uint32_t, 4>;  // thread, device, call, kernel
-
-struct GroupKeyHash {
-  std::size_t operator()(const GroupKey& key) const noexcept {
-    std::uint64_t hash = 0;
-    for (const std::uint32_t part : key) hash = (hash ^ part) * 0x9E3779B97F4A7C15u, hash ^= hash >> 31;
-    return hash;
-  }
-};
 
 // a.total / a.count against b's, without dividing.
 bool greater_mean(const Spread& a, const Spread& b) noexcept {
@@ -46,33 +34,56 @@ std::vector<KernelExecution> kernel_executions(const Timeline& timeline) {
   return out;
 }
 
-std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, const KernelNaming& naming,
-                                                     Labels& labels) {
-  const std::vector<Label> names = activity_labels(timeline, naming, labels);
-  std::vector<KernelExecutionSum> rows;
-  std::unordered_map<GroupKey, std::uint32_t, GroupKeyHash> groups;
-  GroupedSamples totals, apis, queues, durations;
-  for (const KernelExecution& execution : kernel_executions(timeline)) {
-    const ThreadIndex thread = timeline.calls.thread[execution.call];
-    const DeviceIndex device = timeline.streams[timeline.activities.stream[execution.kernel]].device;
-    const GroupKey key{thread, device, labels.call(execution.call), names[execution.kernel]};
-    const auto [at, is_new] = groups.try_emplace(key, static_cast<std::uint32_t>(rows.size()));
-    if (is_new) rows.push_back({thread, device, key[2], key[3], {}, {}, {}, {}});
-    totals.add(at->second, execution.total_ns);
-    apis.add(at->second, timeline.calls.end_ns[execution.call] - timeline.calls.begin_ns[execution.call]);
-    if (execution.queue_ns >= 0) queues.add(at->second, execution.queue_ns);
-    durations.add(at->second,
-                  timeline.activities.end_ns[execution.kernel] - timeline.activities.begin_ns[execution.kernel]);
+std::size_t KernelExecutionSums::KeyHash::operator()(const Key& key) const noexcept {
+  std::uint64_t hash = 0;
+  for (const std::uint32_t part : key) hash = (hash ^ part) * 0x9E3779B97F4A7C15u, hash ^= hash >> 31;
+  return hash;
+}
+
+std::uint32_t KernelExecutionSums::group_of(ThreadIndex thread, DeviceIndex device, Label call, Label kernel) {
+  const Key key{thread, device, call, kernel};
+  if (const auto known = groups_.find(key); known != groups_.end()) return known->second;
+  const Key first{thread, device, labels_.first_of(call), labels_.first_of(kernel)};
+  const auto [group, is_new] = groups_.try_emplace(first, static_cast<std::uint32_t>(rows_.size()));
+  const std::uint32_t number = group->second;
+  if (is_new) rows_.push_back({thread, device, first[2], first[3], {}, {}, {}, {}});
+  groups_.try_emplace(key, number);
+  return number;
+}
+
+void KernelExecutionSums::add() {
+  const std::vector<Label> names = activity_labels(timeline_, naming_, labels_);
+  const CallTable& calls = timeline_.calls;
+  const ActivityTable& activities = timeline_.activities;
+  for (const KernelExecution& execution : kernel_executions(timeline_)) {
+    const DeviceIndex device = timeline_.streams[activities.stream[execution.kernel]].device;
+    const std::uint32_t group =
+        group_of(calls.thread[execution.call], device, labels_.call(execution.call), names[execution.kernel]);
+    totals_.add(group, execution.total_ns);
+    apis_.add(group, calls.end_ns[execution.call] - calls.begin_ns[execution.call]);
+    if (execution.queue_ns >= 0) queues_.add(group, execution.queue_ns);
+    durations_.add(group, activities.end_ns[execution.kernel] - activities.begin_ns[execution.kernel]);
   }
-  totals.fill(rows, &KernelExecutionSum::total);
-  apis.fill(rows, &KernelExecutionSum::api);
-  queues.fill(rows, &KernelExecutionSum::queue);
-  durations.fill(rows, &KernelExecutionSum::duration);
+}
+
+std::uint64_t KernelExecutionSums::memory_bytes() const noexcept {
+  constexpr std::uint64_t kEntryBytes = 64;  // of a map
+  std::uint64_t bytes = groups_.size() * kEntryBytes + rows_.capacity() * sizeof(KernelExecutionSum);
+  for (const GroupedSamples* samples : {&totals_, &apis_, &queues_, &durations_}) bytes += samples->memory_bytes();
+  return bytes;
+}
+
+std::vector<KernelExecutionSum> KernelExecutionSums::rows() const {
+  std::vector<KernelExecutionSum> rows = rows_;
+  totals_.fill(rows, &KernelExecutionSum::total);
+  apis_.fill(rows, &KernelExecutionSum::api);
+  queues_.fill(rows, &KernelExecutionSum::queue);
+  durations_.fill(rows, &KernelExecutionSum::duration);
   std::sort(rows.begin(), rows.end(), [&](const KernelExecutionSum& a, const KernelExecutionSum& b) {
     if (greater_mean(a.total, b.total) || greater_mean(b.total, a.total)) return greater_mean(a.total, b.total);
     const auto key = [&](const KernelExecutionSum& row) {
-      return std::tuple(numbers_of(timeline, row.thread), timeline.devices[row.device].id, labels.text(row.call),
-                        labels.text(row.kernel), row.thread, row.device);
+      return std::tuple(numbers_of(timeline_, row.thread), timeline_.devices[row.device].id, labels_.text(row.call),
+                        labels_.text(row.kernel), row.thread, row.device);
     };
     return key(a) < key(b);
   });

@@ -71,14 +71,14 @@ std::vector<Label> activity_labels(const Timeline& timeline, const KernelNaming&
   return out;
 }
 
-void CudaSums::add() {
-  if (parts_.calls) add_calls();
+void CudaSums::add(std::size_t own_calls) {
+  if (parts_.calls) add_calls(own_calls);
   if (parts_.kernels || parts_.memory) add_activities();
 }
 
-void CudaSums::add_calls() {
+void CudaSums::add_calls(std::size_t own_calls) {
   const CallTable& calls = timeline_.calls;
-  for (CallIndex call{0}; call < calls.size(); ++call)
+  for (CallIndex call{0}; call < own_calls; ++call)
     if (calls.domain[call] != CallDomain::kInternal)
       samples_.add(group_of(Category::kApi, labels_.call(call)), calls.end_ns[call] - calls.begin_ns[call]);
 }

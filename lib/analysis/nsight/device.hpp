@@ -53,8 +53,8 @@ class CudaSums {
   CudaSums(const CudaSums&) = delete;
   CudaSums& operator=(const CudaSums&) = delete;
 
-  /// Of the rows that the timeline holds now.
-  void add();
+  /// Of the rows that the timeline holds now; of calls, the first `own_calls`.
+  void add(std::size_t own_calls);
   /// Ordered by total, greatest first, then name.
   std::vector<SumRow> rows() const;
   const Labels& labels() const noexcept { return labels_; }
@@ -63,7 +63,7 @@ class CudaSums {
   std::uint64_t memory_bytes() const noexcept { return samples_.memory_bytes() + groups_.memory_bytes(); }
 
  private:
-  void add_calls();
+  void add_calls(std::size_t own_calls);
   void add_activities();
   std::uint32_t group_of(Category category, Label name) {
     return groups_.of(name, static_cast<std::uint8_t>(category));

@@ -3,9 +3,9 @@
 
 #include "analysis/nsight/containment.hpp"
 #include "analysis/nsight/order.hpp"
-#include "projection/flat_map.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rangefinder::analysis::nsight {
 namespace {
@@ -37,9 +37,9 @@ class OutsideRow {
 
 class GpuProjection {
  public:
-  explicit GpuProjection(const Timeline& timeline)
+  GpuProjection(const Timeline& timeline, LaunchWork work)
       : timeline_(timeline),
-        work_(launch_work(timeline)),
+        work_(std::move(work)),
         ranges_(choose_ranges(timeline, RangeChoice::kLaunching)),
         inside_(ranges_.size()) {}
 
@@ -101,7 +101,8 @@ std::vector<ProjectedRow> GpuProjection::rows() const {
     row.launches = inside_[i].count;
     row.level = nesting.level[at];
     row.children = nesting.children[at];
-    if (row.level != kNone && nesting.parent[at] != kNone) row.parent = nesting.parent[at] + skipped;
+    if (nesting.parent[at] != kNone) row.around = nesting.parent[at] + skipped;
+    if (row.level != kNone) row.parent = row.around;
     out.push_back(row);
     ++at;
   }
@@ -134,35 +135,105 @@ base::Interval cause_of(const Timeline& timeline, LaunchIndex launch) noexcept {
   return {timeline.launches.time_ns[launch], timeline.launches.time_ns[launch]};
 }
 
-std::vector<ProjectedRow> gpu_projection(const Timeline& timeline) { return GpuProjection(timeline).run(); }
+std::vector<ProjectedRow> gpu_projection(const Timeline& timeline) {
+  return GpuProjection(timeline, launch_work(timeline)).run();
+}
 
-std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels& labels) {
-  std::vector<ProjectedRow> rows = gpu_projection(timeline);
-  std::erase_if(rows, [](const ProjectedRow& row) { return row.range == kNone; });
-  const auto key = [&](const ProjectedRow& row) {
-    return std::uint64_t{labels.range(row.range)} << 8 | static_cast<std::uint8_t>(timeline.ranges.style[row.range]);
-  };
-  projection::FlatMap groups;
-  for (const ProjectedRow& row : rows) groups.find_or_set(key(row), static_cast<std::uint32_t>(groups.size()));
-  std::vector<ProjectedSumRow> sums(groups.size());  // large, and as many as there are names
-  GroupedSamples projected;
-  projected.reserve(rows.size());
+ProjectionSums::Instance ProjectionSums::instance_of(const ProjectedRow& row) {
+  const base::Interval interval = interval_of(timeline_, row.range);
+  const auto style = static_cast<std::uint8_t>(timeline_.ranges.style[row.range]);
+  return {groups_.of(labels_.range(row.range), style),
+          row.level,
+          0,
+          0,
+          row.first_ns,
+          row.last_ns,
+          interval.end - interval.begin};
+}
+
+void ProjectionSums::take(const Instance& instance) {
+  projected_.add(instance.group, instance.last_ns - instance.first_ns);
+  if (instance.group >= sums_.size()) sums_.resize(instance.group + 1);
+  ProjectedSumRow& sum = sums_[instance.group];
+  sum.range.add(instance.range_ns);
+  sum.launches.add(static_cast<std::int64_t>(instance.launches));
+  if (instance.level != kNone) sum.level.add(instance.level);
+  sum.children.add(instance.children);
+}
+
+void ProjectionSums::add_whole() {
+  const std::vector<ProjectedRow> rows = gpu_projection(timeline_);
+  projected_.reserve(rows.size());
   for (const ProjectedRow& row : rows) {
-    const std::uint32_t group = groups.find(key(row));
-    const base::Interval interval = interval_of(timeline, row.range);
-    projected.add(group, row.last_ns - row.first_ns);
-    ProjectedSumRow& sum = sums[group];
-    sum.name = labels.range(row.range);
-    sum.style = timeline.ranges.style[row.range];
-    sum.range.add(interval.end - interval.begin);
-    sum.launches.add(static_cast<std::int64_t>(row.launches));
-    if (row.level != kNone) sum.level.add(row.level);
-    sum.children.add(row.children);
+    if (row.range == kNone) continue;
+    Instance instance = instance_of(row);
+    instance.launches = row.launches;
+    instance.children = row.children;
+    take(instance);
   }
-  rows = {};
-  projected.each_spread(sums.size(), [&](std::size_t group, const Spread& spread) { sums[group].projected = spread; });
-  order_by_total(sums, labels, [](const ProjectedSumRow& row) { return row.projected.total; });
-  return sums;
+}
+
+void ProjectionSums::add(const RowsOfWindow& window) {
+  std::erase_if(instances_, [&](const auto& entry) {
+    if (window.is_kept(entry.first)) return false;
+    take(entry.second);
+    return true;
+  });
+  merge(window);
+  for (RangeIndex range{0}; range < timeline_.ranges.size() && !instances_.empty(); ++range) {
+    if (!window.ends_here(range)) continue;
+    const auto found = instances_.find(window.key_of(range));
+    const base::Interval interval = interval_of(timeline_, range);
+    if (found != instances_.end()) found->second.range_ns = interval.end - interval.begin;
+  }
+  if (!window.is_last) return;
+  for (const auto& [key, instance] : instances_) take(instance);
+  instances_.clear();
+}
+
+/// What the window adds to the ranges that its work is in.
+void ProjectionSums::merge(const RowsOfWindow& window) {
+  LaunchWork work = launch_work(timeline_), repeated = work;
+  bool any_repeated = false;
+  for (LaunchIndex launch{0}; launch < work.operations.size(); ++launch) {
+    if (!window.has_brought_before(launch)) repeated.operations[launch] = 0;
+    any_repeated = any_repeated || repeated.operations[launch] != 0;
+  }
+  const std::vector<ProjectedRow> rows = GpuProjection(timeline_, std::move(work)).run();
+  std::vector<bool> is_new(rows.size(), false);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row].range == kNone) continue;
+    const auto [found, added] = instances_.try_emplace(window.key_of(rows[row].range));
+    Instance& instance = found->second;
+    if (added) instance = instance_of(rows[row]);
+    is_new[row] = added;
+    instance.first_ns = std::min(instance.first_ns, rows[row].first_ns);
+    instance.last_ns = std::max(instance.last_ns, rows[row].last_ns);
+    instance.launches += rows[row].launches;
+  }
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (is_new[row] && rows[row].around != kNone)
+      ++instances_.find(window.key_of(rows[rows[row].around].range))->second.children;
+  if (!any_repeated) return;
+  for (const ProjectedRow& row : GpuProjection(timeline_, std::move(repeated)).run())
+    if (row.range != kNone) instances_.find(window.key_of(row.range))->second.launches -= row.launches;
+}
+
+std::vector<ProjectedSumRow> ProjectionSums::rows() const {
+  std::vector<ProjectedSumRow> rows = sums_;
+  for (std::size_t group = 0; group < rows.size(); ++group) {
+    rows[group].name = groups_.all()[group].name;
+    rows[group].style = static_cast<RangeStyle>(groups_.all()[group].kind);
+  }
+  projected_.fill(rows, &ProjectedSumRow::projected);
+  order_by_total(rows, labels_, [](const ProjectedSumRow& row) { return row.projected.total; });
+  return rows;
+}
+
+std::uint64_t ProjectionSums::memory_bytes() const noexcept {
+  constexpr std::uint64_t kEntryBytes = 96;  // of a map
+  return projected_.memory_bytes() + groups_.memory_bytes() + sums_.capacity() * sizeof(ProjectedSumRow) +
+         instances_.size() * kEntryBytes;
 }
 
 }  // namespace rangefinder::analysis::nsight

@@ -3,7 +3,10 @@
 
 #include "analysis/nsight/ranges.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 // Nsight's projection of ranges onto devices. It differs from ours (projection.hpp) on purpose, so that the two tools'
@@ -30,6 +33,7 @@ struct ProjectedRow {
   std::int64_t last_ns = 0;
   std::uint64_t launches = 0;
   std::uint32_t parent = kNone;  ///< position of the parent's row
+  std::uint32_t around = kNone;  ///< the same, of rows without a level too
   std::uint32_t level = kNone;   ///< kNone: none, see Nesting
   std::uint32_t children = 0;    ///< those with a row
 };
@@ -46,7 +50,49 @@ struct ProjectedSumRow {
   Sum level;  ///< count 0 where no instance has one
   Sum children;
 };
-/// Ordered by total projected time, greatest first, then name and style.
-std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels& labels);
+
+/// Ranges by name with the spans of their device work, of a timeline or of the windows of a capture that hold the calls
+/// of their launches.
+///
+/// Memory: 12 bytes a range with work, of at most `most_kept`, beyond which medians are exact to `precision()`; and
+/// those ranges that later windows may have work of.
+class ProjectionSums {
+ public:
+  explicit ProjectionSums(const Timeline& timeline, std::size_t most_kept = GroupedSamples::kAll)
+      : timeline_(timeline), projected_(most_kept) {}
+  ProjectionSums(const ProjectionSums&) = delete;
+  ProjectionSums& operator=(const ProjectionSums&) = delete;
+
+  /// All that the timeline holds.
+  void add_whole();
+  /// The rows of a window, which are those that the timeline holds now.
+  void add(const RowsOfWindow& window);
+  /// Ordered by total projected time, greatest first, then name and style.
+  std::vector<ProjectedSumRow> rows() const;
+  const Labels& labels() const noexcept { return labels_; }
+  bool is_exact() const noexcept { return projected_.is_exact(); }
+  std::string precision() const { return projected_.precision(); }
+  std::uint64_t memory_bytes() const noexcept;
+
+ private:
+  struct Instance {
+    std::uint32_t group;
+    std::uint32_t level;  // kNone: none
+    std::uint32_t children;
+    std::uint64_t launches;
+    std::int64_t first_ns, last_ns;
+    std::int64_t range_ns;
+  };
+  Instance instance_of(const ProjectedRow& row);
+  void take(const Instance& instance);
+  void merge(const RowsOfWindow& window);
+
+  const Timeline& timeline_;
+  Labels labels_{timeline_};
+  NameGroups groups_{labels_};
+  std::vector<ProjectedSumRow> sums_;  // of groups, without names and what is projected
+  GroupedSamples projected_;
+  std::unordered_map<std::uint64_t, Instance> instances_;  // by key
+};
 
 }  // namespace rangefinder::analysis::nsight

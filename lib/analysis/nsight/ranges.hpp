@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,16 @@ struct PushPopRow {
   std::int64_t child_ns;  ///< of the direct children
 };
 std::vector<PushPopRow> pushpop_trace(const Timeline& timeline);
+
+/// What a window of a capture says of its rows.
+struct RowsOfWindow {
+  std::size_t own_calls;                                ///< the first of the table
+  std::function<bool(RangeIndex)> ends_here;            ///< the range is over, and was not in an earlier window
+  std::function<std::uint64_t(RangeIndex)> key_of;      ///< what names the range in all windows
+  std::function<bool(std::uint64_t)> is_kept;           ///< by key: this window or a later one may have work of it
+  std::function<bool(LaunchIndex)> has_brought_before;  ///< an earlier window had activities of the launch
+  bool is_last;
+};
 
 /// Row of nvtx_sum and its relatives.
 struct RangeSumRow {

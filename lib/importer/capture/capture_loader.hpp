@@ -37,6 +37,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   struct Windowed {
     bool calls = true;                      ///< false: calls of the API are not handed in
     bool whole_launches = true;             ///< false: no graph was recorded as a whole
+    bool launch_calls = false;              ///< a window holds the calls of its activities, behind its own
     bool in_order = true;                   ///< host events of all threads come in the order of time, nearly
     const RangeEnds* known_ends = nullptr;  ///< of the same recording in the same windows; may be null
     RangeEnds* found_ends = nullptr;        ///< is filled; may be null
@@ -63,6 +64,12 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   /// Rows of the window itself. Ranges: those of the last window that were open first, then those that began.
   std::size_t range_rows() const noexcept { return own_ranges_; }
   std::size_t activity_rows() const noexcept { return own_activities_; }
+  std::size_t call_rows() const noexcept { return own_calls_; }
+  /// An earlier window had activities of the launch. Known where Windowed::launch_calls.
+  bool has_brought_before(LaunchIndex row) const noexcept {
+    return row >= own_launches_ && row - own_launches_ < recalled_brought_.size() &&
+           recalled_brought_[row - own_launches_];
+  }
   /// Of the table of ranges while events come, which has more of them.
   std::size_t range_count() const noexcept { return range_count_; }
   bool is_open(RangeIndex row) const noexcept { return open_[row]; }
@@ -214,6 +221,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   void note_arrivals();
   void keep_launches(std::int64_t device_ns);
   void keep_calls(std::span<const std::int64_t> node_ends);
+  void keep_launch_calls();
   void keep_replays();
   void note_makers_of_nodes();
   std::int64_t calls_from(std::int64_t device_ns) const noexcept;
@@ -316,6 +324,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::unordered_set<std::uint64_t> recalled_launches_, recalled_nodes_, recalled_graph_nodes_;
   std::vector<std::int64_t> last_activity_;  // of the launches: when it ended; kNoTime: none has come
   std::vector<bool> lingers_;                // likewise: more may come
+  std::vector<bool> recalled_brought_;       // of the launches recalled: an activity has come before
   std::vector<bool> launch_is_graph_;        // of the launches added
   std::vector<std::uint64_t> launch_nodes_;  // likewise: the autograd node that ran
   struct NewOrigin {

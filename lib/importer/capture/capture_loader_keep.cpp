@@ -173,6 +173,18 @@ void CaptureLoader::keep_calls(std::span<const std::int64_t> node_ends) {
   }
 }
 
+void CaptureLoader::keep_launch_calls() {
+  if (!windowed_.launch_calls) return;
+  for (std::size_t row = 0; row < own_calls_; ++row) store_->keep_launch_call(out_.calls.row(row));
+  const ActivityTable& activities = out_.activities;
+  for (std::size_t row = 0; row < own_activities_; ++row) {
+    const LaunchIndex launch = activities.launch[row];
+    if (launch < out_.launches.size() && out_.launches.source[launch] == LaunchSource::kCall)
+      store_->call_arrived(activities.correlation[row], activities.end_ns[row]);
+  }
+  store_->forget_launch_calls();
+}
+
 void CaptureLoader::keep_replays() {
   if (!windowed_.whole_launches) return;
   const ActivityTable& activities = out_.activities;
@@ -338,6 +350,7 @@ void CaptureLoader::keep_rest() {
   launch_keys_.clear();
   launch_nodes_.clear();
   launch_is_graph_.clear();
+  recalled_brought_.clear();
   node_facts_.clear();
   cpu_counts_.clear();
   cpu_counts_of_.clear();
@@ -353,6 +366,7 @@ void CaptureLoader::next_window(std::int64_t device_ns) {
   keep_launches(device_ns);
   const std::vector<std::int64_t> node_ends = until_of_nodes();
   keep_calls(node_ends);
+  keep_launch_calls();
   keep_nodes(device_ns, node_ends);
   keep_ranges(device_ns);
   keep_rest();

@@ -199,6 +199,9 @@ void CaptureLoader::recall_launch(const WindowStore::Launch& launch) {
   // The range of a call is found by time, as in the whole capture.
   if (launch.range != 0 && row.source == LaunchSource::kCallback) row.range = row_of(launch.range);
   out_.launches.append(row);
+  if (const auto call = store_->launch_calls.find(row.correlation); call != store_->launch_calls.end())
+    out_.calls.append(call->second);
+  recalled_brought_.push_back(launch.last_ns != kNoTime);
   launch_keys_.push_back(launch.range);
   launch_is_graph_.push_back(launch.is_graph);
   launch_nodes_.push_back(launch.node);

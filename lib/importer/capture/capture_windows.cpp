@@ -71,7 +71,10 @@ CaptureWindows::CaptureWindows(capture::CaptureReader& reader, Options options)
   timeline_.range_end = RangeEnd::kOpen;
   timeline_.sources = {reader.path()};
   timeline_.realtime_offset_ns = reader.clock().realtime_offset_ns();
-  loader_.begin_windows(sweep_.has_device_rows(), options_.known_ends, options_.found_ends);
+  loader_.begin_windows({.launch_calls = options_.launch_calls,
+                         .in_order = sweep_.has_device_rows(),
+                         .known_ends = options_.known_ends,
+                         .found_ends = options_.found_ends});
   if (options_.assembled == nullptr) return;
   tee_.emplace(*options_.assembled, loader_);
   loader_.assemble_into(*tee_);

@@ -52,6 +52,8 @@ class CaptureWindows {
     /// found. Null: as far as those windows know, they last for ever.
     const RangeEnds* known_ends = nullptr;
     RangeEnds* found_ends = nullptr;
+    /// Behind the own calls of a window stand those of the launches of its activities.
+    bool launch_calls = false;
   };
   CaptureWindows(capture::CaptureReader& reader, Options options);
 
@@ -60,6 +62,9 @@ class CaptureWindows {
 
   /// Of the window at hand, its own rows: the first ones of their tables.
   std::size_t activity_rows() const noexcept { return loader_.activity_rows(); }
+  std::size_t call_rows() const noexcept { return loader_.call_rows(); }
+  /// With Options::launch_calls: an earlier window had activities of the launch.
+  bool has_brought_before(LaunchIndex launch) const noexcept { return loader_.has_brought_before(launch); }
   std::size_t range_rows() const noexcept { return loader_.range_rows(); }
   /// Of these, the first ones were open when the window began: the open ones of the window before, in their order.
   std::size_t carried_rows() const noexcept { return loader_.carried_rows(); }

@@ -128,16 +128,13 @@ void FileLoader::add_boards() {
   }
 }
 
-void FileLoader::begin_windows(bool in_order, const RangeEnds* known_ends, RangeEnds* found_ends) {
+void FileLoader::begin_windows(Windowed windowed) {
   const auto has_whole_launches = [](const capture::ChunkEntry& entry) {
     return static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kGraphLaunches;
   };
-  CaptureLoader::begin_windows(
-      {.calls = true,
-       .whole_launches = std::any_of(reader_.chunks().begin(), reader_.chunks().end(), has_whole_launches),
-       .in_order = in_order,
-       .known_ends = known_ends,
-       .found_ends = found_ends});
+  windowed.calls = true;
+  windowed.whole_launches = std::any_of(reader_.chunks().begin(), reader_.chunks().end(), has_whole_launches);
+  CaptureLoader::begin_windows(windowed);
   add_process();
   add_devices();
   for (const format::WindowRow& row : reader_.windows())

@@ -34,8 +34,9 @@ class FileLoader final : private FileFacts, public CaptureLoader {
         bound_(options) {}
 
   Status load();
-  /// Before the first window: what the whole file has in common. As Windowed has them.
-  void begin_windows(bool in_order, const RangeEnds* known_ends, RangeEnds* found_ends);
+  /// Before the first window: what the whole file has in common. Whether there are calls and graphs that were launched
+  /// as a whole, the file tells.
+  void begin_windows(Windowed windowed);
   /// Behind all events.
   void close_last_window();
 

@@ -95,6 +95,23 @@ const WindowStore::Launch* WindowStore::find_call(std::uint64_t correlation) con
   return found == calls_.end() ? nullptr : &found->second;
 }
 
+void WindowStore::call_arrived(std::uint64_t correlation, std::int64_t end_ns) {
+  const auto found = calls_.find(correlation);
+  if (found != calls_.end()) found->second.last_ns = std::max(found->second.last_ns, end_ns);
+}
+
+void WindowStore::keep_launch_call(const CallRow& call) {
+  if (waiting.contains(call.correlation) || calls_.contains(call.correlation))
+    launch_calls.insert_or_assign(call.correlation, call);
+}
+
+void WindowStore::forget_launch_calls() {
+  if (launch_calls.size() < 2 * kept_calls_ + kSlack) return;
+  std::erase_if(launch_calls,
+                [&](const auto& entry) { return !waiting.contains(entry.first) && !calls_.contains(entry.first); });
+  kept_calls_ = launch_calls.size();
+}
+
 void WindowStore::need(Needed& needed, std::uint64_t range, std::uint64_t node) const {
   // Nodes lead to ranges, to the node that ran where they were made, and to one that was made in them.
   std::vector<std::uint64_t> left;

@@ -55,8 +55,9 @@ class WindowStore {
 
   std::unordered_map<std::uint64_t, Range> ranges;  ///< that are over, by key
   using Launches = std::unordered_map<std::uint64_t, Launch>;
-  Launches waiting;                                 ///< whose activities may still come, by correlation
-  std::unordered_map<std::uint64_t, Maker> makers;  ///< that made nodes of graphs, by correlation or note
+  Launches waiting;                                         ///< whose activities may still come, by correlation
+  std::unordered_map<std::uint64_t, CallRow> launch_calls;  ///< of launches that are kept, where they are asked for
+  std::unordered_map<std::uint64_t, Maker> makers;          ///< that made nodes of graphs, by correlation or note
   std::unordered_map<std::uint64_t, std::vector<Making>> graph_nodes;
   std::map<std::uint32_t, Replay> replays;         ///< the last one of each graph that is known by operation
   std::unordered_map<std::uint64_t, Node> nodes;   ///< that are done, by number
@@ -84,6 +85,11 @@ class WindowStore {
   /// A call that no launch was noted of, as the launch that it may be; the newest ones are kept.
   void keep_call(const Launch& call);
   const Launch* find_call(std::uint64_t correlation) const noexcept;
+  /// An activity of a call that is kept, which ended then.
+  void call_arrived(std::uint64_t correlation, std::int64_t end_ns);
+  /// The call of a launch that is kept, if it is.
+  void keep_launch_call(const CallRow& call);
+  void forget_launch_calls();
   /// Counts what waited and was given up before it brought anything.
   std::uint64_t abandoned() const noexcept { return abandoned_; }
   /// Launches that wait and have brought nothing, but for those that made nodes.
@@ -128,6 +134,7 @@ class WindowStore {
   std::int64_t next_forget_ns_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t next_forget_graphs_ns_ = std::numeric_limits<std::int64_t>::min();
   std::size_t kept_waiting_ = 0;
+  std::size_t kept_calls_ = 0;
   std::deque<std::uint64_t> call_order_;
   std::uint64_t abandoned_ = 0;
   std::size_t kept_ = 0;

@@ -11,7 +11,6 @@ namespace rangefinder::report::nsight {
 namespace {
 
 using analysis::nsight::KernelExecution;
-using analysis::nsight::KernelExecutionSum;
 
 std::string padded_size(const std::uint32_t (&size)[3]) {
   char text[48];
@@ -20,25 +19,6 @@ std::string padded_size(const std::uint32_t (&size)[3]) {
 }
 
 }  // namespace
-
-Result<Table> make_cuda_kern_exec_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
-  using Row = KernelExecutionSum;
-  const Timeline& timeline = projected.timeline();
-  const analysis::nsight::KernelNaming naming = naming_of(options);
-  Labels labels(timeline);
-  ColumnsOf<Row> columns(timeline);
-  add_thread(columns, timeline, &Row::thread);
-  columns.count("DevId", [&](const Row& row) { return timeline.devices[row.device].id; });
-  columns.count("Count", [](const Row& row) { return row.total.count; });
-  columns.count("QCount", [](const Row& row) { return row.queue.count; });
-  add_spread(columns, "T", &Row::total);
-  add_spread(columns, "A", &Row::api);
-  add_spread(columns, "Q", &Row::queue);
-  add_spread(columns, "K", &Row::duration);
-  columns.text("API Name", [&](const Row& row) { return text_of(labels, row.call); });
-  add_kernel(columns, "Kernel Name", naming, [&](const Row& row) { return text_of(labels, row.kernel); }).naming_rows();
-  return columns.table_of(analysis::nsight::kernel_execution_sum(timeline, naming, labels));
-}
 
 Result<Table> make_cuda_kern_exec_trace(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = KernelExecution;

@@ -14,7 +14,6 @@ namespace {
 
 using analysis::nsight::NvtxKernelRow;
 using analysis::nsight::ProjectedRow;
-using analysis::nsight::ProjectedSumRow;
 using analysis::nsight::range_id;
 
 }  // namespace
@@ -62,28 +61,6 @@ Result<Table> make_nvtx_gpu_proj_trace(const ProjectedTimeline& projected, const
     columns.add_row(table, row);
   }
   return table;
-}
-
-Result<Table> make_nvtx_gpu_proj_sum(const ProjectedTimeline& projected, const ViewOptions&) {
-  using Row = ProjectedSumRow;
-  const Timeline& timeline = projected.timeline();
-  Labels labels(timeline);
-  const auto level = [](const Row& row) -> std::optional<std::int64_t> {
-    if (row.level.count == 0) return {};
-    return row.level.mean(1);
-  };
-  ColumnsOf<Row> columns(timeline);
-  columns.text("Range", [&](const Row& row) { return text_of(labels, row.name); });
-  columns.text("Style", [](const Row& row) { return style_name(row.style); });
-  columns.time("Total Proj Time", [](const Row& row) { return row.projected.total_saturated(); });
-  columns.time("Total Range Time", [](const Row& row) { return row.range.total_saturated(); });
-  columns.count("Range Instances", [](const Row& row) { return row.projected.count; });
-  add_spread(columns, "Proj ", &Row::projected);
-  columns.count("Total GPU Ops", [](const Row& row) { return row.launches.total_saturated(); });
-  columns.decimal("Avg GPU Ops", "", 1, [](const Row& row) { return row.launches.mean(1); });
-  columns.decimal("Avg Range Lvl", "", 1, level);
-  columns.decimal("Avg Num Child", "", 1, [](const Row& row) { return row.children.mean(1); });
-  return columns.table_of(analysis::nsight::gpu_projection_sum(timeline, labels));
 }
 
 Result<Table> make_nvtx_kern_sum(const ProjectedTimeline& projected, const ViewOptions& options) {

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "report/nsight/sums.hpp"
 
+#include "analysis/nsight/api.hpp"
 #include "analysis/nsight/device.hpp"
+#include "analysis/nsight/projection.hpp"
 #include "analysis/nsight/ranges.hpp"
 #include "report/nsight/columns.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace rangefinder::report::nsight {
 namespace {
 
 using analysis::nsight::CudaSums;
+using analysis::nsight::KernelExecutionSum;
+using analysis::nsight::KernelExecutionSums;
+using analysis::nsight::ProjectedSumRow;
+using analysis::nsight::ProjectionSums;
 using analysis::nsight::RangeChoice;
 using analysis::nsight::RangeSumRow;
 using analysis::nsight::RangeSums;
+using analysis::nsight::RowsOfWindow;
 using analysis::nsight::SumOf;
 using analysis::nsight::SumParts;
 using analysis::nsight::SumRow;
@@ -63,7 +71,8 @@ class CudaTable final : public Sums {
         naming_(naming_of(options)),
         sums_(timeline, view.parts, view.what, naming_, most_kept) {}
 
-  void add(const std::function<bool(RangeIndex)>&) override { sums_.add(); }
+  void add_whole() override { sums_.add(timeline_.calls.size()); }
+  void add(const RowsOfWindow& window) override { sums_.add(window.own_calls); }
   Table table() const override {
     const std::vector<SumRow> rows = sums_.rows();
     const auto name = [this](const SumRow& row) { return text_of(sums_.labels(), row.name); };
@@ -94,6 +103,43 @@ class CudaTable final : public Sums {
   CudaSums sums_;
 };
 
+// ---- kernels and the calls that launched them ---------------------------------------------------------------------
+
+constexpr std::string_view kKernelExecutions = "cuda_kern_exec_sum";
+
+class KernelExecutionTable final : public Sums {
+ public:
+  KernelExecutionTable(const Timeline& timeline, const ViewOptions& options, std::size_t most_kept)
+      : timeline_(timeline), naming_(naming_of(options)), sums_(timeline, naming_, most_kept) {}
+
+  void add_whole() override { sums_.add(); }
+  void add(const RowsOfWindow&) override { sums_.add(); }
+  Table table() const override {
+    using Row = KernelExecutionSum;
+    const auto kernel = [this](const Row& row) { return text_of(sums_.labels(), row.kernel); };
+    ColumnsOf<Row> columns(timeline_);
+    add_thread(columns, timeline_, &Row::thread);
+    columns.count("DevId", [this](const Row& row) { return timeline_.devices[row.device].id; });
+    columns.count("Count", [](const Row& row) { return row.total.count; });
+    columns.count("QCount", [](const Row& row) { return row.queue.count; });
+    add_spread(columns, "T", &Row::total);
+    add_spread(columns, "A", &Row::api);
+    add_spread(columns, "Q", &Row::queue);
+    add_spread(columns, "K", &Row::duration);
+    columns.text("API Name", [this](const Row& row) { return text_of(sums_.labels(), row.call); });
+    add_kernel(columns, "Kernel Name", naming_, kernel).naming_rows();
+    return columns.table_of(sums_.rows());
+  }
+  bool is_exact() const noexcept override { return sums_.is_exact(); }
+  std::string precision() const override { return sums_.precision(); }
+  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
+
+ private:
+  const Timeline& timeline_;
+  analysis::nsight::KernelNaming naming_;
+  KernelExecutionSums sums_;
+};
+
 // ---- ranges -------------------------------------------------------------------------------------------------------
 
 struct RangeSumView {
@@ -112,9 +158,12 @@ class RangeTable final : public Sums {
   RangeTable(const RangeSumView& view, const Timeline& timeline, std::size_t most_kept)
       : view_(view), timeline_(timeline), sums_(timeline, view.choice, most_kept) {}
 
-  void add(const std::function<bool(RangeIndex)>& ends_here) override {
+  void add_whole() override {
+    for (RangeIndex range{0}; range < timeline_.ranges.size(); ++range) sums_.add(range);
+  }
+  void add(const RowsOfWindow& window) override {
     for (RangeIndex range{0}; range < timeline_.ranges.size(); ++range)
-      if (ends_here(range)) sums_.add(range);
+      if (window.ends_here(range)) sums_.add(range);
   }
   Table table() const override {
     const std::vector<RangeSumRow> rows = sums_.rows();
@@ -137,6 +186,44 @@ class RangeTable final : public Sums {
   RangeSums sums_;
 };
 
+// ---- ranges on the device -----------------------------------------------------------------------------------------
+
+constexpr std::string_view kProjectedRanges = "nvtx_gpu_proj_sum";
+
+class ProjectionTable final : public Sums {
+ public:
+  ProjectionTable(const Timeline& timeline, std::size_t most_kept) : timeline_(timeline), sums_(timeline, most_kept) {}
+
+  void add_whole() override { sums_.add_whole(); }
+  void add(const RowsOfWindow& window) override { sums_.add(window); }
+  Table table() const override {
+    using Row = ProjectedSumRow;
+    const auto level = [](const Row& row) -> std::optional<std::int64_t> {
+      if (row.level.count == 0) return {};
+      return row.level.mean(1);
+    };
+    ColumnsOf<Row> columns(timeline_);
+    columns.text("Range", [this](const Row& row) { return text_of(sums_.labels(), row.name); });
+    columns.text("Style", [](const Row& row) { return style_name(row.style); });
+    columns.time("Total Proj Time", [](const Row& row) { return row.projected.total_saturated(); });
+    columns.time("Total Range Time", [](const Row& row) { return row.range.total_saturated(); });
+    columns.count("Range Instances", [](const Row& row) { return row.projected.count; });
+    add_spread(columns, "Proj ", &Row::projected);
+    columns.count("Total GPU Ops", [](const Row& row) { return row.launches.total_saturated(); });
+    columns.decimal("Avg GPU Ops", "", 1, [](const Row& row) { return row.launches.mean(1); });
+    columns.decimal("Avg Range Lvl", "", 1, level);
+    columns.decimal("Avg Num Child", "", 1, [](const Row& row) { return row.children.mean(1); });
+    return columns.table_of(sums_.rows());
+  }
+  bool is_exact() const noexcept override { return sums_.is_exact(); }
+  std::string precision() const override { return sums_.precision(); }
+  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
+
+ private:
+  const Timeline& timeline_;
+  ProjectionSums sums_;
+};
+
 template <typename Views>
 const auto* view_named(const Views& views, std::string_view name) noexcept {
   const auto* const found =
@@ -147,7 +234,7 @@ const auto* view_named(const Views& views, std::string_view name) noexcept {
 Table whole(std::string_view view, const ProjectedTimeline& projected, const ViewOptions& options) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   const std::unique_ptr<Sums> sums = make_sums(view, projected.timeline(), options, kAll);
-  sums->add([](RangeIndex) { return true; });
+  sums->add_whole();
   return sums->table();
 }
 
@@ -159,14 +246,25 @@ std::unique_ptr<Sums> make_sums(std::string_view view, const Timeline& timeline,
     return std::make_unique<CudaTable>(*cuda, timeline, options, most_kept);
   if (const auto* const ranges = view_named(kRangeSumViews, view))
     return std::make_unique<RangeTable>(*ranges, timeline, most_kept);
+  if (view == kKernelExecutions) return std::make_unique<KernelExecutionTable>(timeline, options, most_kept);
+  if (view == kProjectedRanges) return std::make_unique<ProjectionTable>(timeline, most_kept);
   return nullptr;
 }
 
 bool has_sums(std::string_view view) noexcept {
-  return view_named(kCudaSumViews, view) != nullptr || view_named(kRangeSumViews, view) != nullptr;
+  return view_named(kCudaSumViews, view) != nullptr || view_named(kRangeSumViews, view) != nullptr ||
+         view == kKernelExecutions || view == kProjectedRanges;
+}
+
+bool needs_launch_calls(std::string_view view, const ViewOptions& options) noexcept {
+  return options.is(kNvtxName) || view == kKernelExecutions || view == kProjectedRanges;
 }
 
 // ---- of a loaded timeline -----------------------------------------------------------------------------------------
+
+Result<Table> make_nvtx_gpu_proj_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return whole(kProjectedRanges, projected, options);
+}
 
 Result<Table> make_nvtx_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
   return whole("nvtx_sum", projected, options);
@@ -194,6 +292,10 @@ Result<Table> make_cuda_gpu_mem_size_sum(const ProjectedTimeline& projected, con
 
 Result<Table> make_cuda_api_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
   return whole("cuda_api_sum", projected, options);
+}
+
+Result<Table> make_cuda_kern_exec_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return whole(kKernelExecutions, projected, options);
 }
 
 Result<Table> make_cuda_gpu_sum(const ProjectedTimeline& projected, const ViewOptions& options) {

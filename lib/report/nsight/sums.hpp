@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/nsight/ranges.hpp"
 #include "report/table.hpp"
 #include "report/view.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,8 +20,9 @@ namespace rangefinder::report::nsight {
 class Sums {
  public:
   virtual ~Sums() = default;
-  /// Of the rows that the timeline holds now. A range counts where `ends_here(range)`.
-  virtual void add(const std::function<bool(RangeIndex)>& ends_here) = 0;
+  /// Of all rows, or of those of a window, which the timeline holds now.
+  virtual void add_whole() = 0;
+  virtual void add(const analysis::nsight::RowsOfWindow& window) = 0;
   virtual Table table() const = 0;
   /// False: medians are exact to `precision()`.
   virtual bool is_exact() const noexcept = 0;
@@ -33,5 +34,7 @@ class Sums {
 std::unique_ptr<Sums> make_sums(std::string_view view, const Timeline& timeline, const ViewOptions& options,
                                 std::size_t most_kept);
 bool has_sums(std::string_view view) noexcept;
+/// Whether windows have to hold the calls of their activities' launches.
+bool needs_launch_calls(std::string_view view, const ViewOptions& options) noexcept;
 
 }  // namespace rangefinder::report::nsight

@@ -35,8 +35,9 @@ TEST_CASE("the sum counts waiting only of kernels that waited", "[analysis]") {
                                 .launch_call("l", 0, 1)
                                 .kernel(2, 101, "k")
                                 .build();
-  Labels labels(timeline);
-  const std::vector<KernelExecutionSum> rows = kernel_execution_sum(timeline, {}, labels);
+  KernelExecutionSums sums(timeline, {});
+  sums.add();
+  const std::vector<KernelExecutionSum> rows = sums.rows();
   REQUIRE(rows.size() == 2);
   CHECK(timeline.threads[rows[0].thread].tid == 2);  // longest mean first
   CHECK(rows[1].total.count == 2);
@@ -52,10 +53,11 @@ TEST_CASE("equal means are ordered by thread, device and name", "[analysis]") {
   builder.on_thread(3).launch_call("l", 20, 25).kernel(26, 30, "a");
   builder.on_thread(2).launch_call("l", 0, 5).kernel(6, 10, "b");
   const Timeline timeline = builder.build();
-  Labels labels(timeline);
+  KernelExecutionSums sums(timeline, {});
+  sums.add();
   std::string order;
-  for (const KernelExecutionSum& row : kernel_execution_sum(timeline, {}, labels))
-    order += std::to_string(timeline.threads[row.thread].tid) + std::string(labels.text(row.kernel)) + " ";
+  for (const KernelExecutionSum& row : sums.rows())
+    order += std::to_string(timeline.threads[row.thread].tid) + std::string(sums.labels().text(row.kernel)) + " ";
   CHECK(order == "2b 3a 3b ");
 }
 

@@ -31,7 +31,7 @@ Timeline some_work() {
 std::string sums_of(const Timeline& timeline, const SumParts& parts, SumOf what = SumOf::kDuration,
                     const KernelNaming& naming = {}) {
   CudaSums sums(timeline, parts, what, naming);
-  sums.add();
+  sums.add(timeline.calls.size());
   std::string out;
   for (const SumRow& row : sums.rows())
     out += std::string(sums.labels().text(row.name)) + "=" + std::to_string(row.spread.total_saturated()) + "/" +
@@ -52,9 +52,9 @@ TEST_CASE("sums take the parts that are asked for", "[analysis]") {
 TEST_CASE("sums go on with the next rows of a timeline, whatever its names have become", "[analysis]") {
   Timeline timeline = some_work();
   CudaSums sums(timeline, {.memory = true}, SumOf::kDuration, {});
-  sums.add();
+  sums.add(timeline.calls.size());
   timeline.intern("[CUDA memset]");
-  sums.add();
+  sums.add(timeline.calls.size());
   REQUIRE(sums.rows().size() == 2);
   CHECK(sums.rows()[1].spread.total == 2);
 

@@ -88,8 +88,9 @@ TEST_CASE("the sum groups instances and leaves out the nameless row", "[analysis
                                 .launch_call("l", 50, 51)
                                 .kernel(60, 70)
                                 .build();
-  Labels labels(timeline);
-  const std::vector<ProjectedSumRow> rows = gpu_projection_sum(timeline, labels);
+  ProjectionSums sums(timeline);
+  sums.add_whole();
+  const std::vector<ProjectedSumRow> rows = sums.rows();
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].projected.total_saturated() == 40);
   CHECK(rows[0].projected.median(1) == 200);
