@@ -33,6 +33,8 @@ struct Plan {
   std::optional<MachinePeaks> peaks;
 };
 
+constexpr int kTriesOfRatios = 3;
+
 Error wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
 Status check(const RunOptions& options) {
@@ -56,7 +58,7 @@ Status check(const RunOptions& options) {
 
 /// Of the file that `options` names, or of the one for a key in the folder that they name.
 std::string path_of_expectations(const RunOptions& options, const std::string& key) {
-  const std::string name = "expectations_" + key + ".json";
+  std::string name = "expectations_" + key + ".json";
   if (options.expectations.empty()) return name;
   std::error_code ignored;
   return std::filesystem::is_directory(options.expectations, ignored) ? options.expectations + "/" + name
@@ -122,25 +124,34 @@ Measured measured_of(const Plan& plan, const Row& row) {
   return out;
 }
 
+/// A slowdown, or a machine so busy that all steps of a variant met something else: it is measured again, later.
+bool is_doubtful(const Plan& plan, const Row& row) {
+  return plan.options.ratios && row.status == RowStatus::kRegressed;
+}
+
 Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectations& expectations) {
   const Benchmark& benchmark = plan.benchmarks[index];
   const std::string folder = plan.options.out + "/" + benchmark.name;
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) return base::system_error("create", folder, code.value());
+  std::uint64_t furthest = 0;
   const auto progress = [&](std::uint64_t part) {
+    furthest = std::max(furthest, part);
     if (plan.options.progress)
-      plan.options.progress(index * kBenchmarkParts + part, plan.benchmarks.size() * kBenchmarkParts);
+      plan.options.progress(index * kBenchmarkParts + furthest, plan.benchmarks.size() * kBenchmarkParts);
   };
   Row row;
-  if (plan.options.cancelled && plan.options.cancelled()) {
-    row.benchmark = benchmark;
-    row.setup = plan.setup;
-    row.fail("interrupted before it ran");
-  } else {
-    row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr});
+  for (int tries = 0; tries == 0 || (tries < kTriesOfRatios && is_doubtful(plan, row)); ++tries) {
+    if (plan.options.cancelled && plan.options.cancelled()) {
+      row.benchmark = benchmark;
+      row.setup = plan.setup;
+      row.fail("interrupted before it ran");
+    } else {
+      row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr});
+    }
+    decide(row, expectations, measured_of(plan, row), plan.options.validate);
   }
-  decide(row, expectations, measured_of(plan, row), plan.options.validate);
   progress(kBenchmarkParts);
   return row;
 }

@@ -69,8 +69,8 @@ struct RunOptions {
   /// Stored expectations, or a folder with expectations_KEY.json; empty: that file in the working directory.
   std::string expectations;
   /// Compares and stores ratios, baseline / optimized, of this processor's family in the place of this machine's
-  /// figures: for a file that many machines share. KEY is the family then. Ends with kAllSkipped where nothing is
-  /// stored to compare with. Not on a device.
+  /// figures: for a file that many machines share. KEY is the family then. What regressed is measured again, up to
+  /// twice. Ends with kAllSkipped where nothing is stored to compare with. Not on a device.
   bool ratios = false;
   bool update_expectations = false;
   bool accept_regressions = false;
