@@ -197,7 +197,8 @@ TEST_CASE("any points at all give some table", "[clock][property]") {
     const ClockTable table(points, any_size(random));
     std::size_t segment = 0;
     for (int n = 0; n < 10; ++n) {
-      const std::uint64_t ticks = points.empty() || n % 2 != 0 ? any_size(random) : points[static_cast<std::size_t>(n) % points.size()].ticks;
+      const std::uint64_t ticks =
+          points.empty() || n % 2 != 0 ? any_size(random) : points[static_cast<std::size_t>(n) % points.size()].ticks;
       CHECK(table.monotonic_of_ticks(ticks, segment) == table.monotonic_of_ticks(ticks));
       const auto within = [](std::int64_t ns) { return ns >= -ClockTable::kLatestNs && ns <= ClockTable::kLatestNs; };
       CHECK(within(table.monotonic_of_ticks(any_size(random))));
