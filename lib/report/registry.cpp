@@ -134,7 +134,7 @@ bool asked_for_counters(const Timeline& timeline) {
                      [](const auto& fact) { return fact.first == "counter_state" || fact.first == "sample_state"; });
 }
 
-std::string missing_for(const View& view, const Timeline& timeline) {
+std::string missing_for(const View& view, const Timeline& timeline, unsigned met) {
   const struct {
     unsigned need;
     bool lacks;
@@ -161,7 +161,7 @@ std::string missing_for(const View& view, const Timeline& timeline) {
   };
   std::string missing;
   for (const auto& [need, lacks, words] : needs) {
-    if ((view.needs & need) != 0 && lacks) missing.append(missing.empty() ? "" : ", ").append(words);
+    if ((view.needs & need & ~met) != 0 && lacks) missing.append(missing.empty() ? "" : ", ").append(words);
   }
   return missing.empty() ? missing : std::string(view.name) + " needs data that this input does not have: " + missing;
 }

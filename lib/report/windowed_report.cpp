@@ -302,10 +302,11 @@ class WindowedReport {
     Rendering rendering{view_, timeline, std::move(table), std::move(footer), std::move(overview), attribution_};
     rendering.profiler_ns = profiler_.total_ns();
     rendering.recorded_ns = figures.recorded_ns;
-    const bool lacks_calls = (view_.needs & kNeedsCalls) != 0 && !has_calls_;
-    const bool lacks_ranges = (view_.needs & kNeedsRanges) != 0 && figures.facts.ranges == 0;
-    const bool lacks_activities = (view_.needs & kNeedsActivities) != 0 && figures.facts.activities == 0;
-    if (lacks_ranges || lacks_activities || lacks_calls) rendering.missing = missing_for(view_, timeline);
+    unsigned lacking = kNeedsNothing;
+    if (figures.facts.ranges == 0) lacking |= kNeedsRanges;
+    if (figures.facts.activities == 0) lacking |= kNeedsActivities;
+    if (!has_calls_) lacking |= kNeedsCalls;
+    rendering.missing = missing_for(view_, timeline, ~lacking);  // an earlier window may have had the others
     return report::write(std::move(rendering), options_, sink);
   }
 

@@ -201,7 +201,10 @@ void CaptureLoader::recall_launch(const WindowStore::Launch& launch) {
   out_.launches.append(row);
   if (const auto call = store_->launch_calls.find(row.correlation); call != store_->launch_calls.end())
     out_.calls.append(call->second);
-  recalled_brought_.push_back(launch.last_ns != kNoTime);
+  // What is kept of it with a graph does not hear of what comes later.
+  const auto waiting = store_->waiting.find(row.correlation);
+  recalled_brought_.push_back(launch.last_ns != kNoTime ||
+                              (waiting != store_->waiting.end() && waiting->second.last_ns != kNoTime));
   launch_keys_.push_back(launch.range);
   launch_is_graph_.push_back(launch.is_graph);
   launch_nodes_.push_back(launch.node);
