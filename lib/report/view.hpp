@@ -78,8 +78,8 @@ std::span<const View* const> views();
 /// Errors: kNotFound with the nearest name; kInvalidArgument for a variant that the view does not know.
 Result<const View*> find_view(std::string_view name, ViewOptions& options);
 
-/// What the timeline lacks for the view, as a sentence; empty when it has something of everything. `met`: needs that are
-/// not asked of it, since what other windows had of a capture may meet them.
+/// What the timeline lacks for the view, as a sentence; empty when it has something of everything. `met`: needs that
+/// are not asked of it, since what other windows had of a capture may meet them.
 std::string missing_for(const View& view, const Timeline& timeline, unsigned met = kNeedsNothing);
 
 /// The view's table, filtered, sorted and cut as the options say.
