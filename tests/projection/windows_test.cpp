@@ -110,24 +110,24 @@ std::size_t compare_programs(const RandomProgramShape& shape, int rounds) {
 TEST_CASE("windows give launches the owners of the whole capture", "[projection][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.graphs = shape.elsewhere = false;
-  const std::size_t windows = compare_programs(shape, 100);
+  const std::size_t windows = compare_programs(shape, 50);
   CHECK((windows > 3 || given_seed() != nullptr));
 }
 
 TEST_CASE("windows give what autograd runs the owners of the whole capture", "[projection][property]") {
   RandomProgramShape shape;
   shape.graphs = shape.elsewhere = false;
-  (void)compare_programs(shape, 200);
+  (void)compare_programs(shape, 100);
 }
 
 TEST_CASE("windows give graphs the owners of the whole capture", "[projection][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.elsewhere = false;
-  (void)compare_programs(shape, 100);
+  (void)compare_programs(shape, 50);
 }
 
 TEST_CASE("windows give everything together the owners of the whole capture", "[projection][property]") {
-  (void)compare_programs({}, 200);
+  (void)compare_programs({}, 100);
 }
 
 TEST_CASE("windows get longer where many ranges stay open", "[projection]") {

@@ -161,55 +161,55 @@ void compare_programs(const RandomProgramShape& shape, int rounds) {
 TEST_CASE("windows of launches give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.graphs = shape.elsewhere = shape.start_end = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of what autograd runs give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.graphs = shape.elsewhere = shape.start_end = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of graphs give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.elsewhere = shape.start_end = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of everything that nests give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.elsewhere = shape.start_end = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of start/end ranges give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.graphs = shape.elsewhere = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of graphs and of start/end ranges give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.elsewhere = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of autograd and of start/end ranges give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.graphs = shape.elsewhere = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of all but ranges that end elsewhere give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.elsewhere = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of ranges that end elsewhere give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.graphs = false;
-  compare_programs(shape, 60);
+  compare_programs(shape, 20);
 }
 
 TEST_CASE("windows of anything give the report of the loaded capture", "[report][property]") {
@@ -220,7 +220,7 @@ TEST_CASE("windows of anything give the report of the loaded capture", "[report]
 TEST_CASE("windows without device activity give the report of the loaded capture", "[report][property]") {
   RandomProgramShape shape;
   shape.launches = shape.autograd = shape.graphs = false;
-  compare_programs(shape, 120);
+  compare_programs(shape, 40);
 }
 
 TEST_CASE("a range without an end, whose parent is over, keeps its place in a tree by windows", "[report]") {
