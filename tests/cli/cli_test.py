@@ -100,8 +100,8 @@ class Verbs(CommandTest):
                           for i in range(300_000))
         self.write("large.json", '{"traceEvents":[%s]}' % events)
         for verb in (["report"], ["info"], ["check"], ["export", "-o", "out.json"]):
-            refused = self.fails(2, *verb, "large.json", "--max-memory", "24MiB")
-            self.assertRegex(refused, "needs more memory than the (bound|limit) of 24 MiB")  # by count, or by the system
+            refused = self.fails(2, *verb, "large.json", "--max-memory", "16MiB")
+            self.assertRegex(refused, "needs more memory than the (bound|limit) of 16 MiB")  # by count, or by the system
             self.assertIn("--max-memory", refused)
         for verb in (["report", "job"], ["export", "job", "-o", "out.json"]):
             refused = self.run_command(*verb, "--max-memory", "1").err  # less than a list of the files takes
