@@ -49,6 +49,8 @@ struct ReportWindow {
 class ViewTotals {
  public:
   virtual ~ViewTotals() = default;
+  /// Whether it asks for the members of a window's projection, which cost time where ranges overlap.
+  virtual bool uses_members() const noexcept { return false; }
   virtual Status add(const ReportWindow& window) = 0;
   /// Once, behind the last window.
   virtual Table table(const RangeReport& report) = 0;
@@ -75,6 +77,7 @@ class RangeTotals final : public ViewTotals {
                  .most_lengths = sizes.lengths}),
         payloads_(options.projection) {}
 
+  bool uses_members() const noexcept override { return true; }
   Status add(const ReportWindow& window) override {
     const WindowRows& rows = window.rows;
     instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
@@ -249,8 +252,9 @@ class WindowedReport {
     else
       projection::split_graph_launches_of_window(window, windows_.activity_rows(), options_.projection);
     projection::Members members;
+    projection::Members* const wanted = view_totals_->uses_members() ? &members : nullptr;
     const ProjectedTimeline projected(window, options_.projection,
-                                      projection::project_without_streams(window, options_.projection, &members),
+                                      projection::project_without_streams(window, options_.projection, wanted),
                                       windows_.keys());
     const Projection& projection = projected.projection();
     const WindowRows rows{.timeline = window,

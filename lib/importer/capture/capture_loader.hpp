@@ -215,6 +215,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   void recall_launches();
   void recall_makers(std::uint64_t node);
   void recall_launch(const WindowStore::Launch& launch);
+  void recall_call(const WindowStore::Launch& launch);
   void recall_ranges(std::uint64_t key);
   void recall_recent();
   void recall_node(std::uint64_t number);

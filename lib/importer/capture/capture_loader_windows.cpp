@@ -199,15 +199,20 @@ void CaptureLoader::recall_launch(const WindowStore::Launch& launch) {
   // The range of a call is found by time, as in the whole capture.
   if (launch.range != 0 && row.source == LaunchSource::kCallback) row.range = row_of(launch.range);
   out_.launches.append(row);
-  if (const auto call = store_->launch_calls.find(row.correlation); call != store_->launch_calls.end())
-    out_.calls.append(call->second);
-  // What is kept of it with a graph does not hear of what comes later.
-  const auto waiting = store_->waiting.find(row.correlation);
-  recalled_brought_.push_back(launch.last_ns != kNoTime ||
-                              (waiting != store_->waiting.end() && waiting->second.last_ns != kNoTime));
+  if (windowed_.launch_calls) recall_call(launch);
   launch_keys_.push_back(launch.range);
   launch_is_graph_.push_back(launch.is_graph);
   launch_nodes_.push_back(launch.node);
+}
+
+void CaptureLoader::recall_call(const WindowStore::Launch& launch) {
+  const std::uint64_t correlation = launch.row.correlation;
+  if (const auto call = store_->launch_calls.find(correlation); call != store_->launch_calls.end())
+    out_.calls.append(call->second);
+  // What is kept of a launch with its graph does not hear of what comes later.
+  const auto waiting = store_->waiting.find(correlation);
+  recalled_brought_.push_back(launch.last_ns != kNoTime ||
+                              (waiting != store_->waiting.end() && waiting->second.last_ns != kNoTime));
 }
 
 void CaptureLoader::recall_makers(std::uint64_t node) {

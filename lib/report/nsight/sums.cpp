@@ -28,6 +28,23 @@ using analysis::nsight::SumOf;
 using analysis::nsight::SumParts;
 using analysis::nsight::SumRow;
 
+/// What a table of any of them is made of.
+template <typename Analysis>
+class SumsBy : public Sums {
+ public:
+  bool is_exact() const noexcept final { return sums_.is_exact(); }
+  std::string precision() const final { return sums_.precision(); }
+  std::uint64_t memory_bytes() const noexcept final { return sums_.memory_bytes(); }
+
+ protected:
+  template <typename... Choices>
+  explicit SumsBy(const Timeline& timeline, const Choices&... choices)
+      : timeline_(timeline), sums_(timeline, choices...) {}
+
+  const Timeline& timeline_;
+  Analysis sums_;
+};
+
 // ---- calls and activities ---------------------------------------------------------------------------------------
 
 struct CudaSumView {
@@ -63,13 +80,12 @@ void add_sizes(ColumnsOf<SumRow>& columns, const char* count) {
   add_megabytes("StdDev", [](const Spread& spread) { return spread.standard_deviation(kPlaces, kBytesPerMegabyte); });
 }
 
-class CudaTable final : public Sums {
+class CudaTable final : public SumsBy<CudaSums> {
  public:
   CudaTable(const CudaSumView& view, const Timeline& timeline, const ViewOptions& options, std::size_t most_kept)
-      : view_(view),
-        timeline_(timeline),
-        naming_(naming_of(options)),
-        sums_(timeline, view.parts, view.what, naming_, most_kept) {}
+      : SumsBy(timeline, view.parts, view.what, naming_of(options), most_kept),
+        view_(view),
+        naming_(naming_of(options)) {}
 
   void add_whole() override { sums_.add(timeline_.calls.size()); }
   void add(const RowsOfWindow& window) override { sums_.add(window.own_calls); }
@@ -92,25 +108,20 @@ class CudaTable final : public Sums {
       columns.text(view_.operation, name).naming_rows();
     return columns.table_of(rows);
   }
-  bool is_exact() const noexcept override { return sums_.is_exact(); }
-  std::string precision() const override { return sums_.precision(); }
-  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
 
  private:
   const CudaSumView& view_;
-  const Timeline& timeline_;
   analysis::nsight::KernelNaming naming_;
-  CudaSums sums_;
 };
 
 // ---- kernels and the calls that launched them ---------------------------------------------------------------------
 
 constexpr std::string_view kKernelExecutions = "cuda_kern_exec_sum";
 
-class KernelExecutionTable final : public Sums {
+class KernelExecutionTable final : public SumsBy<KernelExecutionSums> {
  public:
   KernelExecutionTable(const Timeline& timeline, const ViewOptions& options, std::size_t most_kept)
-      : timeline_(timeline), naming_(naming_of(options)), sums_(timeline, naming_, most_kept) {}
+      : SumsBy(timeline, naming_of(options), most_kept), naming_(naming_of(options)) {}
 
   void add_whole() override { sums_.add(); }
   void add(const RowsOfWindow&) override { sums_.add(); }
@@ -130,14 +141,9 @@ class KernelExecutionTable final : public Sums {
     add_kernel(columns, "Kernel Name", naming_, kernel).naming_rows();
     return columns.table_of(sums_.rows());
   }
-  bool is_exact() const noexcept override { return sums_.is_exact(); }
-  std::string precision() const override { return sums_.precision(); }
-  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
 
  private:
-  const Timeline& timeline_;
   analysis::nsight::KernelNaming naming_;
-  KernelExecutionSums sums_;
 };
 
 // ---- ranges -------------------------------------------------------------------------------------------------------
@@ -153,10 +159,10 @@ constexpr RangeSumView kRangeSumViews[] = {
     {"nvtx_startend_sum", RangeChoice::kStartEnd},
 };
 
-class RangeTable final : public Sums {
+class RangeTable final : public SumsBy<RangeSums> {
  public:
   RangeTable(const RangeSumView& view, const Timeline& timeline, std::size_t most_kept)
-      : view_(view), timeline_(timeline), sums_(timeline, view.choice, most_kept) {}
+      : SumsBy(timeline, view.choice, most_kept), view_(view) {}
 
   void add_whole() override {
     for (RangeIndex range{0}; range < timeline_.ranges.size(); ++range) sums_.add(range);
@@ -176,23 +182,18 @@ class RangeTable final : public Sums {
     columns.text("Range", [this](const RangeSumRow& row) { return text_of(sums_.labels(), row.name); }).naming_rows();
     return columns.table_of(rows);
   }
-  bool is_exact() const noexcept override { return sums_.is_exact(); }
-  std::string precision() const override { return sums_.precision(); }
-  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
 
  private:
   const RangeSumView& view_;
-  const Timeline& timeline_;
-  RangeSums sums_;
 };
 
 // ---- ranges on the device -----------------------------------------------------------------------------------------
 
 constexpr std::string_view kProjectedRanges = "nvtx_gpu_proj_sum";
 
-class ProjectionTable final : public Sums {
+class ProjectionTable final : public SumsBy<ProjectionSums> {
  public:
-  ProjectionTable(const Timeline& timeline, std::size_t most_kept) : timeline_(timeline), sums_(timeline, most_kept) {}
+  ProjectionTable(const Timeline& timeline, std::size_t most_kept) : SumsBy(timeline, most_kept) {}
 
   void add_whole() override { sums_.add_whole(); }
   void add(const RowsOfWindow& window) override { sums_.add(window); }
@@ -215,13 +216,6 @@ class ProjectionTable final : public Sums {
     columns.decimal("Avg Num Child", "", 1, [](const Row& row) { return row.children.mean(1); });
     return columns.table_of(sums_.rows());
   }
-  bool is_exact() const noexcept override { return sums_.is_exact(); }
-  std::string precision() const override { return sums_.precision(); }
-  std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
-
- private:
-  const Timeline& timeline_;
-  ProjectionSums sums_;
 };
 
 template <typename Views>
