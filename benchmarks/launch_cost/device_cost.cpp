@@ -248,7 +248,12 @@ void in_child(void (*work)()) {
 
 }  // namespace
 
-void device_cost(int rounds) {
+void measure_launches(int rounds) {
+  // Not opened here: a child of fork cannot use the driver of its parent.
+  if (::access("/dev/nvidiactl", F_OK) != 0) {
+    std::printf("\nSKIPPED: no NVIDIA device on this machine\n");
+    return;
+  }
   launches(rounds, CudaInterface::kDriver);
   launches(rounds, CudaInterface::kRuntime);
   graphs(rounds);
