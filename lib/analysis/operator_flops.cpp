@@ -165,6 +165,14 @@ Flops flops_by_formula(std::string_view name, std::string_view shapes_text, std:
   return std::nullopt;
 }
 
+/// How many of its arguments may be tensors that it reads: behind them an overload `out`, which compiled programs call,
+/// has what it writes.
+std::size_t most_inputs(std::string_view name) noexcept {
+  if (name == "mm" || name == "bmm" || name == "add" || name == "mul") return 2;
+  if (name == "addmm" || name == "baddbmm") return 3;
+  return name == "_scaled_mm" ? 7 : std::numeric_limits<std::size_t>::max();
+}
+
 /// What the operator gives, from what it takes; it is one that has operations to count.
 std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& shapes,
                               const std::vector<std::string_view>& values) {
@@ -227,8 +235,9 @@ std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text
     const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value().value_or(0);
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
   };
-  for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);
   const std::string_view short_name = name.substr(kAten.size());
+  const std::size_t inputs = std::min({shapes.size(), types.size(), most_inputs(short_name)});
+  for (std::size_t i = 0; i < inputs; ++i) add(shapes[i], types[i]);
   for (const Shape& output : outputs_of(short_name, shapes, texts_in(values_text)))
     add(output, operator_type(name, types_text));
   return sum;

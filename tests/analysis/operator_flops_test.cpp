@@ -195,6 +195,15 @@ TEST_CASE("bytes of an operator are its inputs and its output, each once", "[ana
         2 * 5 * (2 * 3 + 3 * 4 + 2 * 4));
   CHECK(operator_bytes("aten::addmm", "[[4], [2, 3], [3, 4], [], []]",
                        R"(["float", "float", "float", "Scalar", "Scalar"])", "") == 4 * (4 + 2 * 3 + 3 * 4 + 2 * 4));
+  // Of the overload `out`, the output is among the arguments.
+  const std::string three = R"(["float", "float", "float", "Scalar", "Scalar", "float"])";
+  CHECK(operator_bytes("aten::mm", "[[2, 3], [3, 4], [2, 4]]", three, "") == 4 * (2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::bmm", "[[5, 2, 3], [5, 3, 4], [5, 2, 4]]", three, "") == 4 * 5 * (2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::addmm", "[[4], [2, 3], [3, 4], [], [], [2, 4]]", three, "") ==
+        4 * (4 + 2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::mul", "[[7, 3], [7, 3], [7, 3]]", three, "") == 4 * 3 * 21);
+  CHECK(operator_bytes("aten::add", "[[7, 3], [7, 3], [], [7, 3]]", R"(["float", "float", "Scalar", "float"])", "") ==
+        4 * 3 * 21);
   CHECK(operator_bytes("aten::mul", "[[7, 3], []]", R"(["double", "Scalar"])", "") == 8 * 2 * 21);
   CHECK(operator_bytes("aten::add", "[[3], [7, 3], []]", R"(["float", "float", "Scalar"])", "") == 4 * (3 + 21 + 21));
   CHECK(operator_bytes("aten::conv2d", "[[4, 3, 8, 8], [8, 3, 3, 3], [8], [], [], [], []]",
