@@ -212,6 +212,7 @@ class Measurement {
       const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}));
       if (!finish) return finish.error();
       two.result->work = work_from_json(JsonView(*finish)["work"]);
+      two.result->peak = flops_peak(two.result->work, options_.peaks, options_.device_name);
       for (const JsonView metric : JsonView(*finish)["metrics"].items())
         two.result->metrics.push_back(metric_from_json(metric));
       part_done();

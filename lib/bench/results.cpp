@@ -62,22 +62,26 @@ Json bottleneck_json(const VariantResult& variant, const std::string& device) {
 Json variant_json(const VariantResult& variant, const std::string& device) {
   Json metrics = Json::array();
   for (const Metric& metric : variant.metrics) metrics.push_back(to_json(metric));
-  return Json::object({{"log", variant.log},
-                       {"wall_ns", statistics_json(variant.wall_ns)},
-                       {"cpu_ns", statistics_json(variant.cpu_ns)},
-                       {"device_ns", statistics_json(variant.device_ns)},
-                       {"samples", Json::object({{"wall_ns", numbers(variant.wall_ns)},
-                                                 {"cpu_ns", numbers(variant.cpu_ns)},
-                                                 {"device_ns", numbers(variant.device_ns)}})},
-                       {"energy_j_per_step", energy_of_a_step(variant)},
-                       {"peak_bytes", or_null(variant.peak_bytes)},
-                       {"setup_bytes", or_null(variant.setup_bytes)},
-                       {"growth_bytes", or_null(variant.growth_bytes)},
-                       {"rates", rates_of(variant.work, statistics_of(variant.wall_ns).p50)},
-                       {"work", to_json(variant.work)},
-                       {"metrics", std::move(metrics)},
-                       {"bottleneck", bottleneck_json(variant, device)},
-                       {"profile", variant.profile.tables}});
+  const double wall_p50 = statistics_of(variant.wall_ns).p50;
+  return Json::object(
+      {{"log", variant.log},
+       {"wall_ns", statistics_json(variant.wall_ns)},
+       {"cpu_ns", statistics_json(variant.cpu_ns)},
+       {"device_ns", statistics_json(variant.device_ns)},
+       {"samples", Json::object({{"wall_ns", numbers(variant.wall_ns)},
+                                 {"cpu_ns", numbers(variant.cpu_ns)},
+                                 {"device_ns", numbers(variant.device_ns)}})},
+       {"energy_j_per_step", energy_of_a_step(variant)},
+       {"peak_bytes", or_null(variant.peak_bytes)},
+       {"setup_bytes", or_null(variant.setup_bytes)},
+       {"growth_bytes", or_null(variant.growth_bytes)},
+       {"rates", rates_of(variant.work, wall_p50)},
+       {"work", to_json(variant.work)},
+       {"mfu", model_flops_json(variant.work, wall_p50, variant.peak)},
+       {"mfu_missing", wall_p50 > 0 && !variant.peak.missing.empty() ? Json(variant.peak.missing) : Json()},
+       {"metrics", std::move(metrics)},
+       {"bottleneck", bottleneck_json(variant, device)},
+       {"profile", variant.profile.tables}});
 }
 
 Json correctness_json(const Row& row) {

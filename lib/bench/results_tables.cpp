@@ -125,6 +125,21 @@ report::Table benchmarks_table(JsonView results) {
   return table;
 }
 
+report::Table efficiency_table(JsonView results) {
+  Table table({{"Benchmark"},
+               {"Variant"},
+               {"FLOPs a step", {}, ColumnType::kFlops, 0, InText::kUnlessEmpty},
+               {"Type", {}, ColumnType::kText, 0, InText::kUnlessEmpty},
+               decimal_column("MFU", "%", InText::kUnlessEmpty)});
+  each_variant(results, [&](JsonView row, const char* variant, JsonView) {
+    const JsonView mfu = row[variant]["mfu"];
+    if (mfu.is_null()) return;
+    table.text(row["name"].text()).text(variant);
+    table.number(rounded(mfu["flops_per_step"])).text(mfu["type"].text()).number(rounded(mfu["value"], 1000));
+  });
+  return table;
+}
+
 report::Table ranges_table(JsonView results) {
   constexpr InText kSome = InText::kUnlessEmpty;
   Table table({{"Benchmark"},

@@ -13,6 +13,9 @@ namespace rangefinder::bench {
 /// One row per benchmark: what became of it, time and bytes of both variants.
 report::Table benchmarks_table(JsonView results);
 
+/// One row per benchmark and variant whose peak is known: FLOPs of a step and the share of that peak that they reach.
+report::Table efficiency_table(JsonView results);
+
 /// One row per benchmark and range of the profiled steps, a step's share of each figure, both variants beside each
 /// other. No rows where nothing was profiled.
 report::Table ranges_table(JsonView results);

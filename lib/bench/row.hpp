@@ -5,6 +5,7 @@
 #include "bench/device_limits.hpp"
 #include "bench/expectations.hpp"
 #include "bench/json.hpp"
+#include "bench/model_flops.hpp"
 #include "bench/statistics.hpp"
 #include "bench/step_time.hpp"
 
@@ -57,6 +58,7 @@ struct VariantResult {
   std::optional<std::int64_t> setup_bytes;   ///< held after set-up
   std::optional<std::int64_t> growth_bytes;  ///< held more after the timed steps than before them
   Work work;
+  FlopsPeak peak;
   std::vector<Metric> metrics;
   ProfileResult profile;
 

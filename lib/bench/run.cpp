@@ -148,7 +148,8 @@ Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectation
       row.setup = plan.setup;
       row.fail("interrupted before it ran");
     } else {
-      row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr});
+      row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr,
+                                plan.setup.device == "cuda" ? plan.worker.gpu.name : "host"});
     }
     decide(row, expectations, measured_of(plan, row), plan.options.validate);
   }

@@ -201,7 +201,7 @@ void add_profile(CLI::App& verb, const Shared& arguments) {
       ->type_name("LEVEL");
   takes_file(verb.add_option("--peaks", arguments->run.peaks,
                              "The file that `rangefinder measure-peaks` wrote: tells compute-bound from memory-bound "
-                             "kernels, and --dry-run how fast steps are"))
+                             "kernels, MFU, and --dry-run how fast steps are"))
       ->type_name("FILE");
 }
 

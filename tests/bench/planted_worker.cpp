@@ -104,7 +104,7 @@ class Doubling : public Variant {
     if (behaviour_.empty) return {};
     return {{"y", ElementType::kFloat32, {64}, y_.data()}};
   }
-  Work work() override { return {128, 8, 1, 512, 64, 0.5}; }
+  Work work() override { return {128, 8, 1, 512, 64, 0.5, "fp32"}; }
   std::vector<Metric> metrics() override {
     return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount},
             {"fact", 1, MetricKind::kFact},

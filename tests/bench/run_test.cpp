@@ -89,6 +89,42 @@ TEST_CASE("a device's own time and energy are told where they are measured", "[b
   CHECK(bench.row()["optimized"]["energy_j_per_step"].number() == Approx(0.002));
 }
 
+TEST_CASE("FLOPs of a step are held against the peak of their type", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["baseline"]["mfu"].is_null());
+  CHECK(bench.row()["baseline"]["mfu_missing"].text().find("--peaks") != std::string::npos);
+  bench.options.peaks = bench.folder.file("peaks.json");
+  const auto with_peaks = [&](const std::string& host, const std::string& type) {
+    testing::write_file(bench.options.peaks, R"({"schema_version": 2, "kind": "rangefinder.peaks", "cpu_key": ")" +
+                                                 host +
+                                                 R"(", "peaks": [{"device": "host", "what": "flops", "type": ")" +
+                                                 type + R"(", "unit": "FLOP/s", "value": 6.4e7}]})");
+    CHECK(bench.run({"good"}) == kAllMet);
+    return bench.row();
+  };
+  // 64 FLOPs in 8000 ns, and in 2000.
+  const std::string here = base::cpu_key(), other_count = std::string(base::cpu_model(here)) + "_999t";
+  for (const std::string& key : {here, other_count}) {
+    const JsonView row = with_peaks(key, "fp32");
+    CHECK(row["baseline"]["mfu"]["value"].number() == Approx(0.125));
+    CHECK(row["optimized"]["mfu"]["value"].number() == Approx(0.5));
+    CHECK(row["optimized"]["mfu"]["flops_per_step"].number() == 64);
+    CHECK(row["optimized"]["mfu"]["type"].text() == "fp32");
+    CHECK(row["optimized"]["mfu_missing"].is_null());
+  }
+  const std::string markdown = results_markdown(bench.outcome.json).value();
+  CHECK(markdown.find("| good | optimized | 64 FLOP | fp32 | 50.0 % |") != std::string::npos);
+  CHECK(recommendations(bench.outcome.json).value().find("- MFU: 50.0 % of 6.4e+07 FLOP/s in fp32") !=
+        std::string::npos);
+  const JsonView other_type = with_peaks(here, "bf16");
+  CHECK(other_type["baseline"]["mfu"].is_null());
+  CHECK(other_type["baseline"]["mfu_missing"].text().find("no FLOP/s in fp32") != std::string::npos);
+  const JsonView other_host = with_peaks("cpu_another_1t", "fp32");
+  CHECK(other_host["baseline"]["mfu"].is_null());
+  CHECK(other_host["baseline"]["mfu_missing"].text().find("cpu_another_1t") != std::string::npos);
+}
+
 TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
   Bench bench;
   const Environment device("PLANTED_DEVICE", "2");

@@ -44,7 +44,7 @@ struct RunOptions {
   std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
   ProfileLevel profile = ProfileLevel::kNone;
   /// What `rangefinder measure-peaks -o` wrote on this machine: tells kernels that compute from those that move data,
-  /// and `plan` how fast steps are. Empty: not measured.
+  /// how much of the machine's FLOP/s steps use, and `plan` how fast steps are. Empty: not measured.
   std::string peaks;
   std::int64_t iterations = 0;  ///< 0: each benchmark's own
   std::int64_t warmup = -1;     ///< -1: each benchmark's own

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/roofline.hpp"
 
+#include "base/cpu_key.hpp"
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
@@ -46,14 +47,11 @@ std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_vie
   return values;
 }
 
-/// "cpu_amd_epyc_9654_96_core" of "cpu_amd_epyc_9654_96_core_192t": a process may use fewer processors than there are.
-std::string_view model_of(std::string_view cpu_key) noexcept { return cpu_key.substr(0, cpu_key.rfind('_')); }
-
 /// Peaks of the host go by its processor.
 bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, std::vector<std::string>& notes) {
   if (peaks.cpu_key.empty()) return false;
   for (const std::string_view key : facts_of(timeline, "cpu_key")) {
-    if (model_of(key) == model_of(peaks.cpu_key)) continue;
+    if (base::cpu_model(key) == base::cpu_model(peaks.cpu_key)) continue;
     notes.push_back(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
                     ", and this ran on " + base::printable(key) + ": no shares");
     return true;
