@@ -19,6 +19,8 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 Json or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json statistics_json(const std::vector<double>& samples) {
@@ -72,13 +74,16 @@ Json variant_json(const VariantResult& variant, const std::string& device) {
                                  {"cpu_ns", numbers(variant.cpu_ns)},
                                  {"device_ns", numbers(variant.device_ns)}})},
        {"energy_j_per_step", energy_of_a_step(variant)},
+       {"energy_missing", text_or_null(variant.energy_missing)},
+       {"process_energy_j", variant.use.energy_mj ? Json(static_cast<double>(*variant.use.energy_mj) / 1000) : Json()},
+       {"goodput", goodput_json(variant.use, variant.wall_ns)},
        {"peak_bytes", or_null(variant.peak_bytes)},
        {"setup_bytes", or_null(variant.setup_bytes)},
        {"growth_bytes", or_null(variant.growth_bytes)},
        {"rates", rates_of(variant.work, wall_p50)},
        {"work", to_json(variant.work)},
        {"mfu", model_flops_json(variant.work, wall_p50, variant.peak)},
-       {"mfu_missing", wall_p50 > 0 && !variant.peak.missing.empty() ? Json(variant.peak.missing) : Json()},
+       {"mfu_missing", wall_p50 > 0 ? text_or_null(variant.peak.missing) : Json()},
        {"metrics", std::move(metrics)},
        {"bottleneck", bottleneck_json(variant, device)},
        {"profile", variant.profile.tables}});
@@ -180,6 +185,7 @@ Json results_json(const ResultsHead& head, const Json& rows, const std::vector<s
                        {"provenance", head.provenance.to_json()},
                        {"exit_code", exit_code},
                        {"notes", notes},
+                       {"energy", energy_json(rows, head.carbon_intensity)},
                        {"rows", rows}});
 }
 

@@ -126,18 +126,37 @@ report::Table benchmarks_table(JsonView results) {
 }
 
 report::Table efficiency_table(JsonView results) {
+  constexpr InText kSome = InText::kUnlessEmpty;
   Table table({{"Benchmark"},
                {"Variant"},
-               {"FLOPs a step", {}, ColumnType::kFlops, 0, InText::kUnlessEmpty},
-               {"Type", {}, ColumnType::kText, 0, InText::kUnlessEmpty},
-               decimal_column("MFU", "%", InText::kUnlessEmpty)});
-  each_variant(results, [&](JsonView row, const char* variant, JsonView) {
-    const JsonView mfu = row[variant]["mfu"];
-    if (mfu.is_null()) return;
-    table.text(row["name"].text()).text(variant);
+               {"Goodput", "%", ColumnType::kDecimal, 2},
+               time_column("Useful"),
+               time_column("Processes"),
+               {"FLOPs a step", {}, ColumnType::kFlops, 0, kSome},
+               {"Type", {}, ColumnType::kText, 0, kSome},
+               decimal_column("MFU", "%", kSome),
+               {"Energy a step", "J", ColumnType::kDecimal, 3, kSome},
+               {"Energy", "Wh", ColumnType::kDecimal, 3, kSome}});
+  each_variant(results, [&](JsonView row, const char* name, JsonView) {
+    const JsonView variant = row[name], goodput = variant["goodput"], mfu = variant["mfu"];
+    if (goodput.is_null()) return;
+    table.text(row["name"].text()).text(name);
+    table.number(rounded(goodput["value"], 10000));
+    table.number(rounded(goodput["useful_ns"])).number(rounded(goodput["process_ns"]));
     table.number(rounded(mfu["flops_per_step"])).text(mfu["type"].text()).number(rounded(mfu["value"], 1000));
+    table.number(rounded(variant["energy_j_per_step"], 1000)).number(rounded(variant["process_energy_j"], 1 / 3.6));
   });
   return table;
+}
+
+std::string energy_text(JsonView results) {
+  const JsonView energy = results["energy"];
+  if (energy.is_null()) return {};
+  std::string out = fmt::format("energy of the devices: {:.4g} kWh", energy["kwh"].number());
+  if (energy["co2e_g"].is_number())
+    out += fmt::format(", {:.4g} g CO2e at {:.4g} g/kWh", energy["co2e_g"].number(),
+                       energy["carbon_intensity_g_per_kwh"].number());
+  return out;
 }
 
 report::Table ranges_table(JsonView results) {

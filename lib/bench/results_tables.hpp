@@ -13,8 +13,12 @@ namespace rangefinder::bench {
 /// One row per benchmark: what became of it, time and bytes of both variants.
 report::Table benchmarks_table(JsonView results);
 
-/// One row per benchmark and variant whose peak is known: FLOPs of a step and the share of that peak that they reach.
+/// One row per benchmark and variant that was timed: goodput, FLOPs of a step and the share of the peak that they
+/// reach, energy of a step and of all that its processes did.
 report::Table efficiency_table(JsonView results);
+
+/// "energy of the devices: 0.0123 kWh, 4.92 g CO2e at 400 g/kWh"; empty where none told it.
+std::string energy_text(JsonView results);
 
 /// One row per benchmark and range of the profiled steps, a step's share of each figure, both variants beside each
 /// other. No rows where nothing was profiled.

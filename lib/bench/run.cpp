@@ -48,6 +48,8 @@ Status check(const RunOptions& options) {
     return wrong("iterations and warm-up are at most a million");
   if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) return wrong("a timeout is more than 0 s and less than 1e6");
   if (!(options.time_limit_s >= 0 && options.time_limit_s < 1e6)) return wrong("a time limit is 0, for none, to 1e6 s");
+  if (!(options.carbon_intensity >= 0 && options.carbon_intensity < 1e6))
+    return wrong("a carbon intensity is 0, for none, to 1e6 g a kWh");
   if (options.ranks != 1) return wrong("this build runs one process per variant: --nproc 1");
   if ((options.accept_regressions || options.accept_provenance) && !options.update_expectations)
     return wrong("nothing is accepted without --update-expectations");
@@ -276,7 +278,9 @@ Result<RunOutcome> run(const RunOptions& options) {
   if (!expectations) return expectations.error();
   std::vector<std::string> notes;
   Result<SavedResults> saved = SavedResults::begin(
-      options.out, {plan->provenance, options.worker, static_cast<std::int64_t>(options.seed)}, options.resume, notes);
+      options.out,
+      {plan->provenance, options.worker, static_cast<std::int64_t>(options.seed), options.carbon_intensity},
+      options.resume, notes);
   if (!saved) return saved.error();
   return Run(*plan, *expectations, std::move(*saved), std::move(notes)).all();
 }

@@ -230,6 +230,7 @@ int main(int argc, char** argv) {
     return planted("PLANTED_DEVICE") > 1 ? (device_end_ns - device_begin_ns) / 2 : -1;
   };
   hooks.energy_mj = [](const std::string&) { return planted("PLANTED_DEVICE") > 1 ? clock_ns / 500 : -1; };
+  hooks.energy_period_ns = [](const std::string&) { return static_cast<std::int64_t>(planted("PLANTED_PERIOD")); };
   hooks.flush_cache = [](const std::string&) {
     ++flushes;
     clock_ns += 5'000'000;

@@ -81,12 +81,83 @@ TEST_CASE("a device's own time and energy are told where they are measured", "[b
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["baseline"]["device_ns"].is_null());
   CHECK(bench.row()["baseline"]["energy_j_per_step"].is_null());
+  CHECK(bench.row()["baseline"]["energy_missing"].text().find("no energy of this device") != std::string::npos);
+  CHECK(bench.row()["baseline"]["process_energy_j"].is_null());
+  CHECK(JsonView(bench.results)["energy"].is_null());
   const Environment device("PLANTED_DEVICE", "2");
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["baseline"]["device_ns"]["p50"].number() == 2000);
   CHECK(bench.row()["baseline"]["samples"]["device_ns"].items().size() == 7);
   CHECK(bench.row()["baseline"]["energy_j_per_step"].number() == Approx(0.008));
   CHECK(bench.row()["optimized"]["energy_j_per_step"].number() == Approx(0.002));
+  CHECK(bench.row()["optimized"]["energy_missing"].is_null());
+}
+
+TEST_CASE("energy of a step is told where a round outlasts ten periods of the sensor", "[bench]") {
+  Bench bench;
+  const Environment device("PLANTED_DEVICE", "2");
+  bench.options.iterations = 10;  // five rounds of two steps: 16 us of the baseline, 4 us of the optimized variant
+  const auto missing = [&](const char* period_ns, const char* variant) {
+    const Environment period("PLANTED_PERIOD", period_ns);
+    CHECK(bench.run({"good"}) == kAllMet);
+    const JsonView measured = bench.row()[variant];
+    CHECK(measured["energy_j_per_step"].is_null() != measured["energy_missing"].is_null());
+    return measured["energy_missing"].text();
+  };
+  CHECK(missing("1600", "baseline").empty());
+  CHECK(missing("1601", "baseline").find("a round of steps takes 16.0 us, less than ten periods of the sensor") !=
+        std::string::npos);
+  CHECK(missing("401", "optimized").find("--iterations") != std::string::npos);
+  CHECK(missing("400", "optimized").empty());
+  CHECK(missing("-1", "baseline").find("energy_period_ns") != std::string::npos);
+}
+
+TEST_CASE("goodput is the time of timed steps in all that a variant's process did", "[bench]") {
+  Bench bench;
+  const Environment device("PLANTED_DEVICE", "2");
+  bench.options.profile = ProfileLevel::kMinimal;
+  bench.options.carbon_intensity = 400;
+  CHECK(bench.run({"good"}) == kAllMet);
+  // Steps of 8000 ns: seven timed, two to warm up, three recorded, four of the checks. Nothing else moves the clock.
+  const JsonView baseline = bench.row()["baseline"], goodput = baseline["goodput"];
+  CHECK(goodput["useful_ns"].integer() == 7 * 8000);
+  CHECK(goodput["steps_ns"].integer() == 7 * 8000);
+  CHECK(goodput["warm_up_ns"].integer() == 2 * 8000);
+  CHECK(goodput["recording_ns"].integer() == 3 * 8000);
+  CHECK(goodput["check_ns"].integer() % 8000 == 0);
+  CHECK(goodput["check_ns"].integer() > 0);
+  CHECK(goodput["setup_ns"].integer() == 0);
+  CHECK(goodput["other_ns"].integer() == 0);
+  std::int64_t sum = 0;
+  for (const char* part : {"start_ns", "check_ns", "setup_ns", "warm_up_ns", "steps_ns", "recording_ns", "other_ns"})
+    sum += goodput[part].integer();
+  CHECK(goodput["process_ns"].integer() == sum);
+  CHECK(goodput["value"].number() == Approx(7 * 8000.0 / static_cast<double>(sum)));
+  // A millijoule each 1000 ns of wall time: of both variants, whatever they did.
+  const double worked_ns = static_cast<double>(sum - goodput["start_ns"].integer());
+  CHECK(baseline["process_energy_j"].number() == Approx(worked_ns / 1e6));
+  const JsonView energy = JsonView(bench.results)["energy"];
+  const double joules = baseline["process_energy_j"].number() + bench.row()["optimized"]["process_energy_j"].number();
+  CHECK(energy["kwh"].number() == Approx(joules / 3.6e6));
+  CHECK(energy["carbon_intensity_g_per_kwh"].number() == 400);
+  CHECK(energy["co2e_g"].number() == Approx(joules / 3.6e6 * 400));
+  CHECK(results_markdown(bench.outcome.json).value().find(" g CO2e at 400 g/kWh") != std::string::npos);
+  CHECK(results_table(bench.outcome.json, {}).value().find(" g CO2e at 400 g/kWh\n") != std::string::npos);
+  bench.options.carbon_intensity = 0;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(JsonView(bench.results)["energy"]["co2e_g"].is_null());
+  bench.options.carbon_intensity = -1;
+  CHECK(bench::run(bench.options).error().code() == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("flushed caches are no part of goodput", "[bench]") {
+  Bench bench;
+  bench.options.flush_cache = true;
+  CHECK(bench.run({"good"}) == kAllMet);
+  const JsonView goodput = bench.row()["baseline"]["goodput"];
+  CHECK(goodput["useful_ns"].integer() == 7 * 8000);
+  CHECK(goodput["steps_ns"].integer() == 7 * (8000 + 10'000'000));
+  CHECK(bench.row()["baseline"]["energy_j_per_step"].is_null());
 }
 
 TEST_CASE("FLOPs of a step are held against the peak of their type", "[bench]") {

@@ -52,6 +52,8 @@ struct RunOptions {
   double timeout_s = 600;  ///< for each answer of a worker
   unsigned ranks = 1;
   bool flush_cache = false;  ///< before each step, timed or not, untimed
+  /// Of the electricity here, in grams of CO2e a kWh: results tell the grams of the devices' energy. 0: not told.
+  double carbon_intensity = 0;
   /// Bytes that the outputs of a variant may take on disk while they are compared; what exceeds them fails the row.
   std::uint64_t disk_limit = std::uint64_t{8} << 30;
   /// Of `plan`: floating point operations a second that steps are assumed to reach. 0: those in float32 of `peaks`,
