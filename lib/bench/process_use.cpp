@@ -6,8 +6,8 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr std::array<const char*, kDoings> kParts{"start_ns", "check_ns",     "setup_ns", "warm_up_ns",
-                                                  "steps_ns", "recording_ns", "other_ns"};
+constexpr std::array<const char*, kDoings> kPartNames{"start_ns", "check_ns",     "setup_ns", "warm_up_ns",
+                                                      "steps_ns", "recording_ns", "other_ns"};
 constexpr double kJoulesPerKilowattHour = 3.6e6;
 
 }  // namespace
@@ -28,7 +28,7 @@ Json goodput_json(const ProcessUse& use, const std::vector<double>& wall_ns) {
   Json out = Json::object({{"value", useful_ns / static_cast<double>(all_ns)},
                            {"useful_ns", static_cast<std::int64_t>(useful_ns)},
                            {"process_ns", all_ns}});
-  for (std::size_t i = 0; i < kDoings; ++i) out[kParts[i]] = use.ns[i];
+  for (std::size_t i = 0; i < kDoings; ++i) out[kPartNames[i]] = use.ns[i];
   return out;
 }
 

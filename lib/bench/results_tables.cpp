@@ -214,6 +214,37 @@ report::Table operators_table(JsonView results) {
   return table;
 }
 
+report::Table roofline_table(JsonView results) {
+  constexpr InText kSome = InText::kUnlessEmpty;
+  Table table({{"Benchmark"},
+               {"Variant"},
+               {"Range or operator"},
+               {"FLOPs", {}, ColumnType::kFlops},
+               bytes_column("Bytes"),
+               {"FLOP a byte", {}, ColumnType::kDecimal, 2},
+               {"GFLOP/s", {}, ColumnType::kDecimal, 3},
+               {"GB/s", {}, ColumnType::kDecimal, 3},
+               {"Types"},
+               {"Bound by", {}, ColumnType::kText, 0, kSome},
+               decimal_column("Of peak", "%", kSome)});
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
+    const std::int64_t steps = profile["steps"].integer();
+    for (const char* kind : {"ranges", "operators"}) {
+      std::size_t rows = 0;
+      for (const JsonView point : profile["roofline"][kind].items()) {
+        if (!(point["flops"].number() > 0) || rows++ == kMaxRows) continue;
+        const std::string name = point[std::string_view(kind) == "ranges" ? "range" : "operator"].text();
+        table.text(row["name"].text()).text(variant).text(name);
+        table.number(per_step(point, "flops", steps)).number(per_step(point, "bytes_b", steps));
+        table.number(rounded(point["flop_a_byte"], 100)).number(rounded(point["gflop_s"], 1000));
+        table.number(rounded(point["gb_s"], 1000)).text(point["types"].text()).text(point["bound_by"].text());
+        table.number(rounded(point["of_peak_percent"], 10));
+      }
+    }
+  });
+  return table;
+}
+
 report::Table functions_table(JsonView results) {
   Table table({{"Benchmark"},
                {"Variant"},

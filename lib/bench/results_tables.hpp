@@ -28,6 +28,10 @@ report::Table ranges_table(JsonView results);
 /// step's share of each figure. No rows where none were recorded.
 report::Table operators_table(JsonView results);
 
+/// The ranges and the ten longest operators of each variant as points of a roofline: FLOPs and bytes of a step, rates,
+/// what bounds them and how near they are. No rows without `--profile roofline`.
+report::Table roofline_table(JsonView results);
+
 /// The ten functions of the host in which each variant's sampled CPU time was, a step's share. No rows where nothing
 /// was sampled.
 report::Table functions_table(JsonView results);

@@ -34,6 +34,7 @@ constexpr Part kParts[] = {
     {"What of the processes' time, the machine and energy steps used", "Goodput, MFU and energy", efficiency_table},
     {"A profiled step, host time and device time a range", "Ranges of a profiled step", ranges_table},
     {"A profiled step, the costliest operators", "Costliest operators of a profiled step", operators_table},
+    {"A profiled step under the roofline", "Roofline of a profiled step", roofline_table},
     {"A profiled step, the host's CPU time by samples", "Functions of the host in a profiled step", functions_table},
     {"What the device's allocator held after the profiled steps", "Allocator of the device", allocator_table},
     {"What recording added to a step", "What recording added", overhead_table},

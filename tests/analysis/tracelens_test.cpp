@@ -70,7 +70,7 @@ std::uint64_t number(const Record& record, const char* column, double unit) {
 
 std::uint64_t parameter(const Record& record, const char* name) {
   const auto found = record.find(std::string("param: ") + name);
-  return found == record.end() ? 0 : std::strtoull(ours.c_str(), nullptr, 10);
+  return found == record.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
 /// Why our FLOPs are not TraceLens's; "equal" where they are, empty where no rule explains the difference.

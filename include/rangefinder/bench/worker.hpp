@@ -17,7 +17,7 @@ enum class ProfileLevel : std::uint8_t {
   kNone,      ///< timing only
   kMinimal,   ///< ranges, device activity, allocators
   kDeep,      ///< stacks of the host by samples, operators with shapes, memory snapshot
-  kRoofline,  ///< floating point operations and bytes a range
+  kRoofline,  ///< operators with shapes: FLOPs, bytes and the point under the roofline of each range and operator
 };
 
 RANGEFINDER_EXPORT std::string_view to_string(ProfileLevel level) noexcept;
