@@ -143,7 +143,9 @@ report::Table efficiency_table(JsonView results) {
     table.text(row["name"].text()).text(name);
     table.number(rounded(goodput["value"], 10000));
     table.number(rounded(goodput["useful_ns"])).number(rounded(goodput["process_ns"]));
-    table.number(rounded(mfu["flops_per_step"])).text(mfu["type"].text()).number(rounded(mfu["value"], 1000));
+    const JsonView flops = variant["work"]["flops"];
+    table.number(flops.number() > 0 ? rounded(flops) : report::kNull).text(variant["work"]["flops_type"].text());
+    table.number(rounded(mfu["value"], 1000));
     table.number(rounded(variant["energy_j_per_step"], 1000)).number(rounded(variant["process_energy_j"], 1 / 3.6));
   });
   return table;
