@@ -602,6 +602,10 @@ class MeasurePeaksTest(CommandTest):
         self.assertEqual([row["source"] for row in rows], ["shapes"])
         self.assertGreater(rows[0]["of_peak_percent"], 0)
         self.assertIn(rows[0]["bound_by"], ("compute", "memory"))
+        operators = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline_operators", "--peaks", "c.json",
+                                             "--json").out)["rows"]
+        self.assertEqual([row["flops"] for row in operators], [rows[0]["flops"]])
+        self.assertGreater(operators[0]["of_peak_percent"], 0)
         without = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--json").out)
         self.assertIsNone(without["rows"][0]["of_peak_percent"])
         self.assertTrue(any("rangefinder measure-peaks -o" in note for note in without["notes"]))
