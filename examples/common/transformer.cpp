@@ -2,6 +2,7 @@
 #include "common/transformer.hpp"
 
 #include "common/checkpoint.hpp"
+#include "common/estimates.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -69,6 +70,14 @@ std::int64_t parameter_count(const TransformerOptions& options) {
   const std::int64_t block =
       2 * norm + linear(width, 3 * width) + linear(width, width) + linear(width, 4 * width) + linear(4 * width, width);
   return (2 * options.vocabulary + options.sequence_length) * width + options.layers * block + norm;
+}
+
+double training_flops(const TransformerOptions& options, std::int64_t sequences) {
+  const std::int64_t width = options.width, length = options.sequence_length;
+  const auto layers = static_cast<double>(options.layers);
+  const double weights = layers * elements({3 + 1 + 4 + 4, width, width}) + elements({options.vocabulary, width});
+  return training_flops(weights, elements({sequences, length})) +
+         layers * causal_training_flops(sequences, length, 2 * static_cast<double>(width));
 }
 
 }  // namespace examples

@@ -28,13 +28,19 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {128, 32, 64}, {512, 256, 512}, {4096, 1024, 4096});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.hidden});
+  return examples::training_flops(of_data + examples::elements({sizes.hidden, kOutputs}),
+                                  static_cast<double>(sizes.samples), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double weights =
       examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kOutputs);
   return examples::estimate_of_elements(examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
                                         examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes,
-                                        examples::training_flops(weights, static_cast<double>(sizes.samples)));
+                                        flops_of(sizes));
 }
 
 class Batches : public examples::TensorVariant {
@@ -46,6 +52,8 @@ class Batches : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(x_.size(0));
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = "fp32";
     return work;
   }
   std::vector<bench::Metric> metrics() override {

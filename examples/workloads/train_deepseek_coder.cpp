@@ -40,9 +40,18 @@ double parameter_count(const Shape& shape) {
   return examples::elements({2 * shape.vocabulary + 1, width}) + static_cast<double>(shape.layers) * layer;
 }
 
+double flops_of(const Shape& shape) {
+  const std::int64_t width = shape.width, keys = width / shape.heads * shape.key_heads;
+  const auto layers = static_cast<double>(shape.layers);
+  const double weights = layers * examples::elements({2 * width + 2 * keys + 3 * shape.inner, width}) +
+                         examples::elements({shape.vocabulary, width});
+  return examples::training_flops(weights, examples::elements({shape.batch, shape.length})) +
+         layers * examples::causal_training_flops(shape.batch, shape.length, 2 * static_cast<double>(width));
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Shape shape = shape_of(setup.size);
-  return examples::language_estimate(shape.batch, shape.length, parameter_count(shape));
+  return examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape));
 }
 
 /// Parameters of a module: `to` gives them other storage under the same handles.
@@ -150,6 +159,8 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override { return flops_of(shape_of(size())); }
+  torch::ScalarType products_type() const override { return device().is_cuda() ? torch::kBFloat16 : torch::kFloat; }
   void make() override {
     const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);

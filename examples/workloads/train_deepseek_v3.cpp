@@ -41,10 +41,23 @@ double parameter_count(const Shape& shape) {
   return examples::elements({2 * vocabulary + 1, width}) + static_cast<double>(layers) * (norms + attention + mixture);
 }
 
+/// Where each token is worked on by so many experts.
+double flops_of(const Shape& shape, std::int64_t experts_of_token) {
+  const auto [batch, length, vocabulary, width, heads, latent, turned, inner, experts, count] = shape;
+  const auto layers = static_cast<double>(count);
+  const double attention = examples::elements({width + heads * turned + latent + turned + 2 * latent + width, width});
+  const double mixture = examples::elements({experts + 3 * inner * (1 + experts_of_token), width});
+  const auto lengths = static_cast<double>(2 * width + heads * turned);  // of queries and values, over all heads
+  return examples::training_flops(layers * (attention + mixture) + examples::elements({vocabulary, width}),
+                                  examples::elements({batch, length})) +
+         layers * examples::causal_training_flops(batch, length, lengths);
+}
+
 /// FLOPs of the baseline, whose experts work on all tokens.
 bench::Estimate estimate(const bench::Setup& setup) {
   const Shape shape = shape_of(setup.size);
-  bench::Estimate out = examples::language_estimate(shape.batch, shape.length, parameter_count(shape));
+  bench::Estimate out =
+      examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape, shape.experts));
   out.output_bytes += examples::kFloatBytes * examples::elements({shape.layers, shape.experts});  // the balance
   return out;
 }
@@ -218,6 +231,7 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override { return flops_of(shape_of(size()), kChosen); }
   void make() override {
     const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);

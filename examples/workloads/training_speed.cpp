@@ -42,7 +42,8 @@ Sizes sizes_of(const std::string& size) {
 bench::Estimate estimate(const bench::Setup& setup) {
   const auto& [batch, model] = sizes_of(setup.size);
   const auto parameters = static_cast<double>(examples::parameter_count(model));
-  bench::Estimate out = examples::language_estimate(batch, model.sequence_length, parameters);
+  bench::Estimate out =
+      examples::language_estimate(batch, model.sequence_length, parameters, examples::training_flops(model, batch));
   const double logits = examples::elements({batch, model.sequence_length, model.vocabulary});
   // The loss and weights, and logits, which autocast has in bfloat16; no gradients.
   out.output_bytes = examples::kFloatBytes * (1 + parameters) + examples::float_or_half_bytes(setup) * logits;
@@ -59,6 +60,11 @@ class Training : public examples::LanguageVariant {
 
  protected:
   virtual void prepare() = 0;
+  double step_flops() const override {
+    const auto [batch, model] = sizes_of(size());
+    return examples::training_flops(model, batch);
+  }
+  torch::ScalarType products_type() const override { return device().is_cuda() ? torch::kBFloat16 : torch::kFloat; }
   void make() override {
     const Sizes sizes = sizes_of(size());
     options_ = sizes.model;

@@ -30,7 +30,8 @@ Sizes sizes_of(const std::string& size) {
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
-                                     static_cast<double>(examples::parameter_count(sizes.model)));
+                                     static_cast<double>(examples::parameter_count(sizes.model)),
+                                     examples::training_flops(sizes.model, sizes.batch));
 }
 
 class Training : public examples::LanguageVariant {
@@ -54,6 +55,10 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override {
+    const Sizes sizes = sizes_of(size());
+    return examples::training_flops(sizes.model, sizes.batch);
+  }
   void make() override {
     Sizes sizes = sizes_of(size());
     sizes.model.dropout = 0.1;
