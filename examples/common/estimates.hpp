@@ -29,6 +29,12 @@ inline double linear_elements(std::int64_t inputs, std::int64_t outputs) { retur
 /// Of products with weights, each with each row: once forward, twice backward.
 inline double training_flops(double weights, double rows) { return 6 * weights * rows; }
 
+/// Operators of a forward and a backward pass, which has two for each of the forward pass.
+constexpr double training_launches(double forward) { return 3 * forward; }
+
+/// Operators of LibTorch's AdamW for each parameter; SGD has one.
+inline constexpr double kAdamWLaunches = 12;
+
 /// Of elements of one type, where each input is drawn.
 inline rangefinder::bench::Estimate estimate_of_elements(double inputs, double outputs, double element_bytes,
                                                          double flops = 0) {

@@ -2,6 +2,7 @@
 #include "common/transformer.hpp"
 
 #include "common/checkpoint.hpp"
+#include "common/estimates.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -61,6 +62,10 @@ torch::Tensor TransformerImpl::forward(const torch::Tensor& tokens) {
   }
   ProfileRange range{"head"};
   return head_(norm_(x));
+}
+
+double launches_of_step(const TransformerOptions& options) {
+  return training_launches(static_cast<double>(12 * options.layers + 8));
 }
 
 std::int64_t parameter_count(const TransformerOptions& options) {

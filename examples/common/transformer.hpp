@@ -34,6 +34,9 @@ TORCH_MODULE(Block);
 /// Parameters of a Transformer, told without making one.
 std::int64_t parameter_count(const TransformerOptions& options);
 
+/// Operators of its forward and backward pass, about.
+double launches_of_step(const TransformerOptions& options);
+
 /// A small decoder-only language model, with a range around each part of its forward pass.
 class TransformerImpl : public torch::nn::Module {
  public:
