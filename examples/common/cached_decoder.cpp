@@ -23,7 +23,7 @@ struct DecoderSizes {
 
 DecoderSizes decoder_sizes_of(const std::string& size) {
   return of_size<DecoderSizes>(size, {{8, 16, 8}, 2, 16, 4, 8}, {{128, 256, 128}, 8, 64, 64, 128},
-                               {{256, 512, 1024, 512, 1024, 512, 1024, 512}, 8, 64, 256, 128});
+                               {{64, 128, 64, 256}, 16, 64, 64, 64});
 }
 
 /// Of products with weights; rows of a batch are padded to the longest.
@@ -35,8 +35,11 @@ bench::Estimate estimate_of_decoder(const bench::Setup& setup, bool batched) {
   const std::int64_t longest = *std::max_element(sequences.begin(), sequences.end());
   const std::int64_t computed = batched ? longest * static_cast<std::int64_t>(sequences.size()) : tokens;
   const double weights = elements({CacheShape{}.layers, 4 * hidden, hidden});
-  return estimate_of_elements(elements({tokens, hidden}) + weights, elements({tokens, hidden}),
-                              float_or_half_bytes(setup), 2 * weights * static_cast<double>(computed));
+  bench::Estimate out = estimate_of_elements(elements({tokens, hidden}) + weights, elements({tokens, hidden}),
+                                             float_or_half_bytes(setup), 2 * weights * static_cast<double>(computed));
+  out.launches = static_cast<double>((batched ? longest : tokens) * (8 * CacheShape{}.layers + 2));
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 }  // namespace

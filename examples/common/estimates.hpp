@@ -39,6 +39,12 @@ inline double causal_training_flops(std::int64_t batch, std::int64_t length, dou
   return 3 * 2 * lengths * elements({batch, length, length + 1}) / 2;
 }
 
+/// Operators of a forward and a backward pass, which has two for each of the forward pass.
+constexpr double training_launches(double forward) { return 3 * forward; }
+
+/// Operators of LibTorch's AdamW for each parameter; SGD has one.
+inline constexpr double kAdamWLaunches = 12;
+
 /// Of elements of one type, where each input is drawn.
 inline rangefinder::bench::Estimate estimate_of_elements(double inputs, double outputs, double element_bytes,
                                                          double flops = 0) {

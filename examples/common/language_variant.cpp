@@ -50,11 +50,13 @@ torch::Tensor LanguageVariant::cross_entropy(const torch::Tensor& logits, const 
   return torch::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
 }
 
-bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops) {
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops,
+                                  double launches) {
   const double tokens = elements({batch, length});
   return {.input_bytes = 2 * kIndexBytes * tokens + kFloatBytes * parameters,
           .output_bytes = kFloatBytes * (1 + 2 * parameters),  // loss, gradients, weights
           .flops = flops,
+          .launches = launches,
           .random_numbers = tokens + parameters};
 }
 

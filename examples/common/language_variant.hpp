@@ -42,7 +42,9 @@ class LanguageVariant : public TensorVariant {
   std::shared_ptr<torch::nn::Module> model_;
 };
 
-/// What a LanguageVariant with so many parameters is given and comes to, on rows of `length` tokens.
-bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops);
+/// What a LanguageVariant with so many parameters is given and comes to, on rows of `length` tokens. `launches`: of a
+/// step.
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops,
+                                  double launches);
 
 }  // namespace examples

@@ -23,7 +23,7 @@ std::int64_t width_of(const std::string& size, bool decode) {
 }
 
 std::int64_t rows_of(const std::string& size, bool decode) {
-  return decode ? 1 : of_size<std::int64_t>(size, 32, 256, 8192);
+  return decode ? 1 : of_size<std::int64_t>(size, 32, 256, 4096);
 }
 
 bench::Estimate estimate_of_mlp(const bench::Setup& setup, bool decode) {
@@ -33,6 +33,7 @@ bench::Estimate estimate_of_mlp(const bench::Setup& setup, bool decode) {
   bench::Estimate out =
       estimate_of_elements(batch + weights, batch, kFloatBytes, 2.0 * kLayers * batch * static_cast<double>(width));
   out.random_numbers += weights;  // made again for `inputs`
+  out.launches = kLayers * 8;
   return out;
 }
 

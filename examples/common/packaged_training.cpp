@@ -38,9 +38,13 @@ bench::Estimate estimate_of_function(const TrainedFunction& function, const benc
   const double rows = rows_of_updates(function);
   for (const DrawnWeight& weight : function.weights)
     weights += static_cast<double>(c10::multiply_integers(weight.shape));
-  return estimate_of_elements(2 * rows * static_cast<double>(function.width) + weights,
-                              elements({function.batches.back(), function.width}) + 1 + weights,
-                              float_or_half_bytes(setup), flops_of_function(function));
+  bench::Estimate out = estimate_of_elements(2 * rows * static_cast<double>(function.width) + weights,
+                                             elements({function.batches.back(), function.width}) + 1 + weights,
+                                             float_or_half_bytes(setup), flops_of_function(function));
+  // Of a layer each parameter has about one operator forward, and one of the optimizer.
+  out.launches = (training_launches(1) + 1) * static_cast<double>(function.weights.size() * function.batches.size());
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 }  // namespace

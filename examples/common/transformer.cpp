@@ -64,6 +64,10 @@ torch::Tensor TransformerImpl::forward(const torch::Tensor& tokens) {
   return head_(norm_(x));
 }
 
+double launches_of_step(const TransformerOptions& options) {
+  return training_launches(static_cast<double>(12 * options.layers + 8));
+}
+
 std::int64_t parameter_count(const TransformerOptions& options) {
   const std::int64_t width = options.width, norm = 2 * width;
   const auto linear = [](std::int64_t in, std::int64_t out) { return (in + 1) * out; };

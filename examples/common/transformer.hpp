@@ -36,6 +36,9 @@ std::int64_t parameter_count(const TransformerOptions& options);
 /// FLOPs of a training step on so many sequences: of products with weights, and of attention.
 double training_flops(const TransformerOptions& options, std::int64_t sequences);
 
+/// Operators of its forward and backward pass, about.
+double launches_of_step(const TransformerOptions& options);
+
 /// A small decoder-only language model, with a range around each part of its forward pass.
 class TransformerImpl : public torch::nn::Module {
  public:

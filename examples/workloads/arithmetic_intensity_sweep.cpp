@@ -30,8 +30,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const auto count = static_cast<double>(count_of(setup.size));
   double flops = 0;
   for (const std::int64_t degree : kDegrees) flops += 2 * static_cast<double>(degree) * count;
-  return examples::estimate_of_elements(count + static_cast<double>(kDegrees.back() + 1),
-                                        static_cast<double>(kDegrees.size()) * count, examples::kFloatBytes, flops);
+  bench::Estimate out =
+      examples::estimate_of_elements(count + static_cast<double>(kDegrees.back() + 1),
+                                     static_cast<double>(kDegrees.size()) * count, examples::kFloatBytes, flops);
+  out.bytes = 2.5 * examples::kFloatBytes * flops;  // for a product and a sum five arrays are read or written
+  return out;
 }
 
 class Polynomials : public examples::TensorVariant {

@@ -23,14 +23,18 @@ struct Sizes {
 
 Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {1, 2, 128, 32, 32, 32}, {1, 4, 2048, 64, 256, 256},
-                                  {2, 16, 2048, 64, 256, 256});
+                                  {2, 16, 8192, 64, 256, 256});
 }
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double query = examples::elements({sizes.batch, sizes.heads, sizes.sequence, sizes.width});
-  return examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
-                                        4 * query * static_cast<double>(sizes.sequence));  // of all scores
+  bench::Estimate out =
+      examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
+                                     4 * query * static_cast<double>(sizes.sequence));  // of all scores
+  out.launches = 5;
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 class SlidingWindow : public examples::TensorVariant {

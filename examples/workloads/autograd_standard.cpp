@@ -42,9 +42,12 @@ bench::Estimate estimate(const bench::Setup& setup, bool wide) {
   const double data = examples::elements({sizes.updates, sizes.batch, sizes.width});
   const double weights =
       examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, sizes.width);
-  return examples::estimate_of_elements(2 * data + weights,
-                                        examples::elements({sizes.batch, sizes.width}) + 1 + weights,
-                                        examples::float_or_half_bytes(setup), flops_of(sizes));
+  bench::Estimate out =
+      examples::estimate_of_elements(2 * data + weights, examples::elements({sizes.batch, sizes.width}) + 1 + weights,
+                                     examples::float_or_half_bytes(setup), flops_of(sizes));
+  out.launches = (examples::training_launches(4) + 8) * static_cast<double>(sizes.updates);
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 /// Both variants: weights, data, and as many updates a step as make it long enough to time.

@@ -32,6 +32,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const double touched = count * (setup.device == "cuda" ? kPassesOnDevice : 1);
   bench::Estimate out = examples::estimate_of_elements(2 * count, count, examples::kFloatBytes, 2 * touched);
   out.bytes = 3 * examples::kFloatBytes * touched;
+  out.launches = setup.device == "cuda" ? kPassesOnDevice : 1;
   return out;
 }
 

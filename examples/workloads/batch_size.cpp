@@ -25,7 +25,7 @@ struct Sizes {
 constexpr std::int64_t kOutputs = 10;
 
 Sizes sizes_of(const std::string& size) {
-  return examples::of_size<Sizes>(size, {128, 32, 64}, {512, 256, 512}, {4096, 1024, 4096});
+  return examples::of_size<Sizes>(size, {128, 32, 64}, {512, 256, 512}, {128, 1024, 4096});
 }
 
 double flops_of(const Sizes& sizes) {
@@ -38,9 +38,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double weights =
       examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kOutputs);
-  return examples::estimate_of_elements(examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
-                                        examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes,
-                                        flops_of(sizes));
+  bench::Estimate out = examples::estimate_of_elements(
+      examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
+      examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes, flops_of(sizes));
+  out.launches = examples::training_launches(6) * static_cast<double>(sizes.samples);
+  return out;
 }
 
 class Batches : public examples::TensorVariant {

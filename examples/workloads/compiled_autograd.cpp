@@ -23,7 +23,7 @@ examples::TrainedFunction stack(const std::string& size) {
     std::int64_t updates, batch, width, layers;
   };
   const Sizes sizes = size == "smoke" ? Sizes{3, 8, 32, 2}
-                      : size == "gpu" ? Sizes{5, 256, 4096, 8}
+                      : size == "gpu" ? Sizes{5, 512, 4096, 4}
                                       : Sizes{6, 64, 256, 8};
   examples::TrainedFunction function;
   function.kind = "stack_step";

@@ -31,7 +31,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const std::string& size) {
-  return examples::of_size<Sizes>(size, {96, 64, 32, 16}, {4000, 1024, 512, 64}, {4000, 1024, 512, 64});
+  return examples::of_size<Sizes>(size, {96, 64, 32, 16}, {4000, 1024, 512, 64}, {2000, 1024, 512, 64});
 }
 
 double flops_of(const Sizes& sizes) {
@@ -43,14 +43,17 @@ double flops_of(const Sizes& sizes) {
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const auto records = static_cast<double>(sizes.records);
+  const double reading_s = records * std::chrono::duration<double>(kCost.read).count();
   const double data = examples::elements({sizes.records, sizes.width});
   const double weights =
       examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kClasses);
   return {.input_bytes = examples::kFloatBytes * (data + weights) + examples::kIndexBytes * records,
           .output_bytes = examples::kFloatBytes * (data + weights + 1),
           .flops = flops_of(sizes),
+          .launches = (examples::training_launches(6) + 4) * records / static_cast<double>(sizes.batch),
           .random_numbers = data + weights + records,
-          .waiting_s = kReadSteps * records * std::chrono::duration<double>(kCost.read).count()};
+          .waiting_s = kReadSteps * reading_s,
+          .step_waiting_s = reading_s};
 }
 
 class Epoch : public examples::TensorVariant {

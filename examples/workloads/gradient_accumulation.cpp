@@ -15,6 +15,8 @@ namespace workloads::gradient_accumulation {
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
+constexpr std::int64_t kParts = 8;
+
 struct Sizes {
   std::int64_t batch;
   examples::TransformerOptions model;
@@ -23,14 +25,14 @@ struct Sizes {
 Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(
       size, {8, {.vocabulary = 64, .width = 32, .layers = 2, .heads = 2, .sequence_length = 16}},
-      {16, {.vocabulary = 256, .width = 128, .layers = 4, .heads = 4}}, {32, {8192, 1024, 12, 16, 1024}});
+      {16, {.vocabulary = 256, .width = 128, .layers = 4, .heads = 4}}, {32, {8192, 512, 8, 8, 512}});
 }
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
-                                     static_cast<double>(examples::parameter_count(sizes.model)),
-                                     examples::training_flops(sizes.model, sizes.batch));
+  return examples::language_estimate(
+      sizes.batch, sizes.model.sequence_length, static_cast<double>(examples::parameter_count(sizes.model)),
+      examples::training_flops(sizes.model, sizes.batch), kParts * examples::launches_of_step(sizes.model));
 }
 
 class Training : public examples::LanguageVariant {
@@ -83,8 +85,6 @@ class Training : public examples::LanguageVariant {
   examples::Transformer model_{nullptr};
   std::optional<torch::optim::SGD> optimizer_;
 };
-
-constexpr std::int64_t kParts = 8;
 
 bench::Benchmark gradient_accumulation() {
   bench::Benchmark benchmark;

@@ -24,8 +24,14 @@ Sizes sizes_of(const std::string& size) {
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double query = examples::elements({sizes.heads, sizes.sequence, sizes.width});
-  return examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
-                                        2 * query * static_cast<double>(sizes.sequence + 1));
+  bench::Estimate out = examples::estimate_of_elements(3 * query, query, examples::float_or_half_bytes(setup),
+                                                       2 * query * static_cast<double>(sizes.sequence + 1));
+  // Scores are written, scaled, masked, made to shares and read.
+  out.bytes =
+      8 * examples::float_or_half_bytes(setup) * examples::elements({sizes.heads, sizes.sequence, sizes.sequence});
+  out.launches = 5;
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 class LongContext : public examples::TensorVariant {

@@ -33,6 +33,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
       query + 2 * new_keys + 2 * cached, query + 2 * (cached + new_keys), examples::float_or_half_bytes(setup),
       4 * query * static_cast<double>(context));  // and a few more: the cache grows
   out.random_numbers += 2 * new_keys;             // in the places that a step writes over
+  // Keys and values are read, written for each head, and read again.
+  out.bytes =
+      2 * examples::float_or_half_bytes(setup) * examples::elements({tokens, context, width, key_heads + 2 * heads});
+  out.launches = 8 * static_cast<double>(tokens);
+  out.half = setup.device == "cuda";
   return out;
 }
 

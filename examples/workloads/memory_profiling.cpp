@@ -37,7 +37,10 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const double data = examples::elements({sizes.batch, sizes.width});
   const double weights = static_cast<double>(sizes.blocks) * (examples::linear_elements(sizes.width, sizes.inner) +
                                                               examples::linear_elements(sizes.inner, sizes.width));
-  return examples::estimate_of_elements(2 * data + weights, data + 1 + weights, examples::kFloatBytes, flops_of(sizes));
+  bench::Estimate out =
+      examples::estimate_of_elements(2 * data + weights, data + 1 + weights, examples::kFloatBytes, flops_of(sizes));
+  out.launches = (examples::training_launches(4) + 4) * static_cast<double>(sizes.blocks);
+  return out;
 }
 
 class ResidualBlockImpl : public torch::nn::Module {

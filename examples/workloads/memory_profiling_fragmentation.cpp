@@ -30,7 +30,9 @@ std::int64_t rounds_of(const std::string& size) { return examples::of_size<std::
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const auto blocks = static_cast<double>(rounds_of(setup.size) * kBlocksOfRound + 1);
-  return examples::estimate_of_elements(blocks, blocks, examples::kFloatBytes);
+  bench::Estimate out = examples::estimate_of_elements(blocks, blocks, examples::kFloatBytes);
+  out.launches = 3 * blocks;
+  return out;
 }
 
 class Sequence : public examples::TensorVariant {

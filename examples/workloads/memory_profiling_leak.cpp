@@ -34,9 +34,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const double rows = examples::elements({sizes.batches, sizes.batch});
   const double weights = kLayers * examples::linear_elements(sizes.width, sizes.width);
   // The history is of all steps.
-  return examples::estimate_of_elements(rows * static_cast<double>(sizes.width) + weights,
-                                        static_cast<double>(kCheckSteps * sizes.batches), examples::kFloatBytes,
-                                        2 * weights * rows);
+  bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width) + weights,
+                                                       static_cast<double>(kCheckSteps * sizes.batches),
+                                                       examples::kFloatBytes, 2 * weights * rows);
+  out.launches = static_cast<double>((2 * kLayers + 2) * sizes.batches);
+  return out;
 }
 
 /// Losses on some batches that are not trained on: without a backward pass nothing frees what the graphs hold.

@@ -37,14 +37,19 @@ struct Sizes {
   examples::ResNetOptions model;
 };
 
-constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(500)};
+/// A GPU computes with an image in a tenth of the time.
+examples::SlowRecords::Cost cost_of(const std::string& size) {
+  return {.read = std::chrono::microseconds(size == "gpu" ? 50 : 500)};
+}
 constexpr std::size_t kWorkers = 2, kBatchesAhead = 4;
 constexpr std::int64_t kUnseen = 128;
+// Of a block of each of the four stages: nine operators, and AdamW for its six parameters.
+constexpr double kLaunchesOfBlocks = 4 * (examples::training_launches(9) + 6 * examples::kAdamWLaunches);
 constexpr double kCheckedSteps = 12;  // of a check; all wait for their images where no thread reads ahead
 
 Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {2, 8, 16, {.width = 8, .blocks = 1}}, {2, 16, 32, {.width = 32}},
-                                  {8, 256, 32, {}});
+                                  {4, 256, 32, {}});
 }
 
 bench::Estimate estimate(const bench::Setup& setup) {
@@ -54,11 +59,14 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const double image = examples::elements({3, sizes.image, sizes.image});
   const double logits = examples::elements({sizes.batch, sizes.model.classes});
   const auto drawn = static_cast<double>(kUnseen + sizes.model.classes) + count;
+  const double reading_s = count * std::chrono::duration<double>(cost_of(setup.size).read).count();
   return {.input_bytes = examples::kFloatBytes * (count * image + costs.parameters) + examples::kIndexBytes * count,
           .output_bytes = examples::kFloatBytes * (logits + 1 + 2 * costs.parameters),
           .flops = costs.training_flops * count,
+          .launches = static_cast<double>(sizes.batches * sizes.model.blocks) * kLaunchesOfBlocks,
           .random_numbers = drawn * image + costs.parameters,
-          .waiting_s = kCheckedSteps * count * std::chrono::duration<double>(kCost.read).count()};
+          .waiting_s = kCheckedSteps * reading_s,
+          .step_waiting_s = reading_s};
 }
 
 /// A step is an epoch: threads that read ahead would otherwise do so while the other variant is timed.
@@ -70,7 +78,7 @@ class Training : public examples::TensorVariant {
     auto options = torch::data::DataLoaderOptions(static_cast<std::size_t>(sizes_.batch));
     if (changes_.workers) options.workers(kWorkers).max_jobs(kBatchesAhead);
     const auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
-        examples::SlowRecords(images_, labels_, kCost)
+        examples::SlowRecords(images_, labels_, cost_of(size()))
             .map(examples::CollateRecords(changes_.workers && device().is_cuda())),
         options);
     std::optional<torch::data::Iterator<torch::data::Example<>>> batch;

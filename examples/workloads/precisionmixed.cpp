@@ -29,7 +29,7 @@ struct Sizes {
 
 Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {16, {32, 64, 64, 32}}, {256, {512, 1024, 1024, 512}},
-                                  {512, {3072, 6144, 6144, 6144, 6144, 3072}});
+                                  {16384, {256, 2048, 2048, 2048, 256}});
 }
 
 double flops_of(const Sizes& sizes) {

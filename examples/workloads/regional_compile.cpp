@@ -57,7 +57,12 @@ bench::Estimate estimate(const bench::Setup& setup) {
   bench::Estimate out =
       examples::estimate_of_elements(data + weights, data, examples::float_or_half_bytes(setup), 2 * weights * tokens);
   // One package for each length, and one of the region.
-  if (compiles(setup.size)) out.waiting_s = kCompile_s * static_cast<double>(sizes.lengths.size() + 1);
+  out.launches = static_cast<double>(sizes.lengths.size()) * static_cast<double>(14 * sizes.layers);
+  out.half = setup.device == "cuda";
+  if (compiles(setup.size)) {
+    out.waiting_s = kCompile_s * static_cast<double>(sizes.lengths.size() + 1);
+    out.step_waiting_s = out.waiting_s / 2;  // of the two variants' mean
+  }
   return out;
 }
 

@@ -30,7 +30,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const std::string& size) {
-  return examples::of_size<Sizes>(size, {4, 8, 64}, {16, 512, 512}, {32, 4096, 4096});
+  return examples::of_size<Sizes>(size, {4, 8, 64}, {16, 512, 512}, {8, 4096, 2048});
 }
 
 bench::Estimate estimate(const bench::Setup& setup) {
@@ -40,6 +40,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
       examples::estimate_of_elements(batches + examples::elements({sizes.width, sizes.width}), batches,
                                      examples::kFloatBytes, 2 * batches * static_cast<double>(sizes.width));
   out.bytes = examples::kFloatBytes * batches;
+  out.launches = 3 * static_cast<double>(sizes.batches);
   return out;
 }
 

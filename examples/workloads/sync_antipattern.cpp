@@ -20,7 +20,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const std::string& size) {
-  return examples::of_size<Sizes>(size, {4, 8, 32}, {50, 32, 128}, {200, 256, 1024});
+  return examples::of_size<Sizes>(size, {4, 8, 32}, {50, 32, 128}, {16, 2048, 2048});
 }
 
 double flops_of(const Sizes& sizes) {
@@ -37,6 +37,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
   bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights, weights,
                                                        examples::kFloatBytes, flops_of(sizes));
   out.output_bytes += sizeof(double);  // the sum of losses
+  out.launches = (examples::training_launches(5) + 6) * static_cast<double>(sizes.batches);
   return out;
 }
 

@@ -38,9 +38,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const double rows = examples::elements({sizes.updates, sizes.batch});
   const double weights =
       examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, 1);
-  return examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights,
-                                        static_cast<double>(sizes.updates) + 2 * weights, examples::kFloatBytes,
-                                        flops_of(sizes));
+  bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights,
+                                                       static_cast<double>(sizes.updates) + 2 * weights,
+                                                       examples::kFloatBytes, flops_of(sizes));
+  out.launches = (examples::training_launches(4) + 4 * examples::kAdamWLaunches) * static_cast<double>(sizes.updates);
+  return out;
 }
 
 class Training : public examples::TensorVariant {

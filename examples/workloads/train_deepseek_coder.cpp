@@ -30,7 +30,7 @@ struct Shape {
 
 Shape shape_of(const std::string& size) {
   return examples::of_size<Shape>(size, {2, 16, 64, 32, 4, 2, 64, 2}, {4, 128, 512, 256, 8, 2, 512, 4},
-                                  {4, 2048, 32256, 2048, 16, 16, 5504, 24});
+                                  {4, 2048, 16384, 1024, 16, 16, 2816, 8});
 }
 
 double parameter_count(const Shape& shape) {
@@ -51,7 +51,15 @@ double flops_of(const Shape& shape) {
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Shape shape = shape_of(setup.size);
-  return examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape));
+  // Of a layer: norms of five operators, attention of twenty, casts; nine parameters.
+  const double launches =
+      (examples::training_launches(40) + 9 * examples::kAdamWLaunches) * static_cast<double>(shape.layers);
+  bench::Estimate out =
+      examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape), launches);
+  // Scores as float and as half, forward and backward.
+  out.bytes = 40 * examples::elements({shape.layers, shape.batch, shape.heads, shape.length, shape.length});
+  out.half = setup.device == "cuda";
+  return out;
 }
 
 /// Parameters of a module: `to` gives them other storage under the same handles.

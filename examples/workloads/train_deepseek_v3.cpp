@@ -30,7 +30,7 @@ struct Shape {
 
 Shape shape_of(const std::string& size) {
   return examples::of_size<Shape>(size, {2, 16, 64, 32, 2, 16, 8, 32, 4, 2}, {8, 64, 512, 128, 4, 32, 16, 256, 8, 4},
-                                  {8, 1024, 8192, 1024, 16, 256, 32, 1024, 32, 8});
+                                  {8, 1024, 8192, 512, 8, 128, 32, 512, 16, 4});
 }
 
 double parameter_count(const Shape& shape) {
@@ -56,8 +56,11 @@ double flops_of(const Shape& shape, std::int64_t experts_of_token) {
 /// FLOPs of the baseline, whose experts work on all tokens.
 bench::Estimate estimate(const bench::Setup& setup) {
   const Shape shape = shape_of(setup.size);
-  bench::Estimate out =
-      examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape, shape.experts));
+  // Of a layer: attention, norms, and seven for each expert.
+  const double launches =
+      examples::training_launches(50 + 7 * static_cast<double>(shape.experts)) * static_cast<double>(shape.layers);
+  bench::Estimate out = examples::language_estimate(shape.batch, shape.length, parameter_count(shape),
+                                                    flops_of(shape, shape.experts), launches);
   out.output_bytes += examples::kFloatBytes * examples::elements({shape.layers, shape.experts});  // the balance
   return out;
 }

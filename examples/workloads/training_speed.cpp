@@ -42,8 +42,11 @@ Sizes sizes_of(const std::string& size) {
 bench::Estimate estimate(const bench::Setup& setup) {
   const auto& [batch, model] = sizes_of(setup.size);
   const auto parameters = static_cast<double>(examples::parameter_count(model));
-  bench::Estimate out =
-      examples::language_estimate(batch, model.sequence_length, parameters, examples::training_flops(model, batch));
+  // With a cast of each parameter and its gradient, and its update: a block has twelve.
+  const double launches = examples::launches_of_step(model) + static_cast<double>(3 * 12 * model.layers);
+  bench::Estimate out = examples::language_estimate(batch, model.sequence_length, parameters,
+                                                    examples::training_flops(model, batch), launches);
+  out.half = setup.device == "cuda";
   const double logits = examples::elements({batch, model.sequence_length, model.vocabulary});
   // The loss and weights, and logits, which autocast has in bfloat16; no gradients.
   out.output_bytes = examples::kFloatBytes * (1 + parameters) + examples::float_or_half_bytes(setup) * logits;

@@ -24,14 +24,14 @@ struct Sizes {
 Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(
       size, {2, {.vocabulary = 64, .width = 32, .layers = 4, .heads = 2, .sequence_length = 32}},
-      {8, {.vocabulary = 1000, .width = 256, .layers = 12, .heads = 4}}, {8, {32000, 1024, 24, 16, 1024}});
+      {8, {.vocabulary = 1000, .width = 256, .layers = 12, .heads = 4}}, {8, {8192, 512, 16, 8, 1024}});
 }
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
-                                     static_cast<double>(examples::parameter_count(sizes.model)),
-                                     examples::training_flops(sizes.model, sizes.batch));
+  return examples::language_estimate(
+      sizes.batch, sizes.model.sequence_length, static_cast<double>(examples::parameter_count(sizes.model)),
+      examples::training_flops(sizes.model, sizes.batch), examples::launches_of_step(sizes.model));
 }
 
 class Training : public examples::LanguageVariant {

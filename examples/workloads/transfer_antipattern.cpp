@@ -19,14 +19,19 @@ struct Sizes {
   std::int64_t batch, width;
 };
 
-Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {4, 128}, {8, 2048}, {64, 8192}); }
+constexpr double kPageableBytes_per_s = 7e9;  // from memory that the system may swap out; to an H100
+
+Sizes sizes_of(const std::string& size) { return examples::of_size<Sizes>(size, {4, 128}, {8, 2048}, {64, 4096}); }
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double batch = examples::elements({sizes.batch, sizes.width});
   const double weights = examples::elements({sizes.width, sizes.width});
-  return examples::estimate_of_elements(batch + weights, batch, examples::kFloatBytes,
-                                        2 * batch * static_cast<double>(sizes.width));
+  bench::Estimate out = examples::estimate_of_elements(batch + weights, batch, examples::kFloatBytes,
+                                                       2 * batch * static_cast<double>(sizes.width));
+  out.launches = 4;
+  if (setup.device == "cuda") out.step_waiting_s = examples::kFloatBytes * weights / kPageableBytes_per_s;
+  return out;
 }
 
 class Layer : public examples::TensorVariant {

@@ -94,8 +94,11 @@ Json to_json(const Estimate& estimate) {
                        {"output_bytes", estimate.output_bytes},
                        {"flops", estimate.flops},
                        {"bytes", estimate.bytes},
+                       {"launches", estimate.launches},
                        {"random_numbers", estimate.random_numbers},
-                       {"waiting_s", estimate.waiting_s}});
+                       {"waiting_s", estimate.waiting_s},
+                       {"step_waiting_s", estimate.step_waiting_s},
+                       {"half", estimate.half}});
 }
 
 Json to_json(const Metric& metric) {
@@ -133,7 +136,8 @@ Work work_from_json(JsonView json) {
 
 Estimate estimate_from_json(JsonView json) {
   return {json["input_bytes"].number(), json["output_bytes"].number(),   json["flops"].number(),
-          json["bytes"].number(),       json["random_numbers"].number(), json["waiting_s"].number()};
+          json["bytes"].number(),       json["launches"].number(),       json["random_numbers"].number(),
+          json["waiting_s"].number(),   json["step_waiting_s"].number(), json["half"].boolean()};
 }
 
 Metric metric_from_json(JsonView json) {

@@ -19,7 +19,12 @@ constexpr std::int64_t kPlanVersion = 1;
 // A host thread draws about so many normal numbers a second with LibTorch's generator.
 constexpr double kRandomNumbers_per_s = 1e8;
 // A thread of a CPU with vectors; and of a GPU's 60 TFLOP/s in float32 the half that products of matrices reach.
-constexpr double kCpuFlops_per_s = 1e10, kCudaFlops_per_s = 3e13;
+constexpr double kCpuFlops_per_s = 1e10, kCudaFlops_per_s = 3e13, kCudaHalfFlops_per_s = 3e14;
+constexpr double kCpuBytes_per_s = 1e10, kCudaBytes_per_s = 2e12;
+// What a host takes for an operator of LibTorch, a launch with it. Beside an H100: 26 us a kernel of small nets that
+// are trained, 10 us without autograd.
+constexpr double kCpuOperator_s = 5e-6, kCudaOperator_s = 2e-5;
+constexpr double kBothVariants = 2;
 
 std::string why_skipped(const Benchmark& benchmark, const Setup& setup, unsigned ranks) {
   const auto lacks = [](const std::vector<std::string>& all, const std::string& one) {
@@ -31,9 +36,15 @@ std::string why_skipped(const Benchmark& benchmark, const Setup& setup, unsigned
   return {};
 }
 
+double flops_per_s(const Estimate& estimate, const AssumedRate& rate) noexcept {
+  return estimate.half ? rate.half_flops_per_s : rate.flops_per_s;
+}
+
 std::string known_text(double value, std::string (*text)(std::int64_t)) {
   return value > 0 ? text(std::llround(value)) : "not known";
 }
+
+std::string seconds_text(double value) { return value > 0 ? fmt::format("{:.1f} s", value) : "not known"; }
 
 Json known(double value) { return value > 0 ? Json(value) : Json(); }
 
@@ -56,13 +67,14 @@ std::string row_text(const PlannedBenchmark& row, const Setup& setup, const RunO
   std::string out = fmt::format("{}: {} {}, {} iterations after {} to warm up, profile {}\n", row.name, setup.device,
                                 setup.size, row.iterations, row.warmup, to_string(options.profile));
   if (!row.skipped.empty()) return out + "  skipped: " + row.skipped + "\n";
-  const double seconds = check_seconds(row, rate);
   return out +
-         fmt::format("  check at {}: outputs on disk {}, time {}; a step: {}, bytes {}\n", row.check_size,
-                     known_text(row.checked.output_bytes, report::readable_bytes),
-                     seconds > 0 ? fmt::format("{:.1f} s", seconds) : "not known",
+         fmt::format("  check at {}: outputs on disk {}, time {}; a step: {}, bytes {}, launches {}; timing {}\n",
+                     row.check_size, known_text(row.checked.output_bytes, report::readable_bytes),
+                     seconds_text(check_seconds(row, rate)),
                      row.timed.flops > 0 ? known_text(row.timed.flops, report::readable_flops) : "FLOPs not known",
-                     known_text(row.timed.bytes, report::readable_bytes));
+                     known_text(row.timed.bytes, report::readable_bytes),
+                     row.timed.launches > 0 ? fmt::format("{:.0f}", row.timed.launches) : "not known",
+                     seconds_text(timing_seconds(row, rate)));
 }
 
 Json row_of_plan(const PlannedBenchmark& row, const std::vector<std::string>& over, const AssumedRate& rate) {
@@ -70,7 +82,10 @@ Json row_of_plan(const PlannedBenchmark& row, const std::vector<std::string>& ov
                        {"iterations", row.iterations},
                        {"warmup", row.warmup},
                        {"skipped", row.skipped},
-                       {"step", Json::object({{"flops", known(row.timed.flops)}, {"bytes", known(row.timed.bytes)}})},
+                       {"step", Json::object({{"flops", known(row.timed.flops)},
+                                              {"bytes", known(row.timed.bytes)},
+                                              {"launches", known(row.timed.launches)}})},
+                       {"timing", Json::object({{"seconds", known(timing_seconds(row, rate))}})},
                        {"check", Json::object({{"size", row.check_size},
                                                {"input_bytes", known(row.checked.input_bytes)},
                                                {"output_bytes", known(row.checked.output_bytes)},
@@ -107,20 +122,42 @@ Result<std::vector<PlannedBenchmark>> planned(const std::vector<Benchmark>& benc
 
 Result<AssumedRate> assumed_rate(const RunOptions& options, const MachinePeaks* peaks, const std::string& device,
                                  const std::string& gpu) {
-  if (options.assumed_flops > 0) return AssumedRate{options.assumed_flops, "--assume-flops"};
   const bool cuda = device == "cuda";
-  if (peaks == nullptr) return AssumedRate{cuda ? kCudaFlops_per_s : kCpuFlops_per_s, "by default"};
+  AssumedRate rate{cuda ? kCudaFlops_per_s : kCpuFlops_per_s, "by default",
+                   cuda ? kCudaHalfFlops_per_s : kCpuFlops_per_s, cuda ? kCudaBytes_per_s : kCpuBytes_per_s,
+                   cuda ? kCudaOperator_s : kCpuOperator_s};
+  if (options.assumed_flops > 0) {
+    rate.flops_per_s = rate.half_flops_per_s = options.assumed_flops;
+    rate.source = "--assume-flops";
+    return rate;
+  }
+  if (peaks == nullptr) return rate;
   const std::string name = cuda ? gpu : "host";
-  const double measured = peaks->best(name, "flops", "fp32");
-  if (!(measured > 0))
+  rate.flops_per_s = rate.half_flops_per_s = peaks->best(name, "flops", "fp32");
+  if (!(rate.flops_per_s > 0))
     return Error{ErrorCode::kNotFound, fmt::format("{}: no FLOP/s in fp32 of \"{}\"", options.peaks, name)};
-  return AssumedRate{measured, fmt::format("fp32 of {} in {}", name, options.peaks)};
+  if (const double half = peaks->best(name, "flops", "bf16"); half > 0) rate.half_flops_per_s = half;
+  if (const double bytes = peaks->best(name, "bandwidth", "copy"); bytes > 0) rate.bytes_per_s = bytes;
+  rate.source = fmt::format("fp32 of {} in {}", name, options.peaks);
+  return rate;
 }
 
 double check_seconds(const PlannedBenchmark& benchmark, const AssumedRate& rate) noexcept {
   return static_cast<double>(kSetupsOfCheck) * benchmark.checked.random_numbers / kRandomNumbers_per_s +
-         static_cast<double>(benchmark.steps_of_check) * benchmark.checked.flops / rate.flops_per_s +
+         static_cast<double>(benchmark.steps_of_check) * benchmark.checked.flops /
+             flops_per_s(benchmark.checked, rate) +
          benchmark.checked.waiting_s;
+}
+
+double timing_seconds(const PlannedBenchmark& benchmark, const AssumedRate& rate) noexcept {
+  const Estimate& timed = benchmark.timed;
+  // The host launches ahead of what its device does.
+  const double step_s =
+      timed.step_waiting_s +
+      std::max(timed.launches * rate.launch_s, timed.flops / flops_per_s(timed, rate) + timed.bytes / rate.bytes_per_s);
+  if (!(step_s > 0)) return 0;
+  return kBothVariants * (timed.random_numbers / kRandomNumbers_per_s +
+                          static_cast<double>(benchmark.iterations + benchmark.warmup) * step_s);
 }
 
 PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup& setup, const RunOptions& options,
@@ -134,8 +171,11 @@ PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup&
     for (const std::string& why : over) over_text += fmt::format("over the limit: {}: {}\n", row.name, why);
     all.push_back(row_of_plan(row, over, rate));
   }
-  out.text += fmt::format("assumed: {:.3g} FLOP/s ({}), {:.0e} random numbers a second in {} set-ups of a check\n",
-                          rate.flops_per_s, rate.source, kRandomNumbers_per_s, kSetupsOfCheck);
+  out.text += fmt::format(
+      "assumed: {:.3g} FLOP/s ({}), {:.3g} in half precision, {:.3g} B/s, {:.0f} us a launch, {:.0e} random numbers a "
+      "second in {} set-ups of a check\n",
+      rate.flops_per_s, rate.source, rate.half_flops_per_s, rate.bytes_per_s, rate.launch_s * 1e6, kRandomNumbers_per_s,
+      kSetupsOfCheck);
   out.text += over_text;
   out.exit_code = over_text.empty() ? kAllMet : kFailure;
   out.json = json_text(
@@ -146,6 +186,9 @@ PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup&
                     {"profile", to_string(options.profile)},
                     {"assumed", Json::object({{"flops_per_s", rate.flops_per_s},
                                               {"source", rate.source},
+                                              {"half_flops_per_s", rate.half_flops_per_s},
+                                              {"bytes_per_s", rate.bytes_per_s},
+                                              {"launch_s", rate.launch_s},
                                               {"random_numbers_per_s", kRandomNumbers_per_s}})},
                     {"limits", Json::object({{"output_bytes", options.disk_limit}, {"check_s", kCheckLimit_s}})},
                     {"rows", std::move(all)}}));

@@ -32,7 +32,10 @@ Result<std::vector<PlannedBenchmark>> planned(const std::vector<Benchmark>& benc
 /// How fast steps are assumed to be.
 struct AssumedRate {
   double flops_per_s = 0;
-  std::string source;  ///< "--assume-flops", a file of peaks, "by default"
+  std::string source;           ///< "--assume-flops", a file of peaks, "by default"
+  double half_flops_per_s = 0;  ///< of products in fp16 or bf16
+  double bytes_per_s = 0;
+  double launch_s = 0;  ///< the host's time for an operator
 };
 
 /// By options, peaks, or default, in this order. `peaks`: of `options.peaks`; null: there are none. `gpu`: the name of
@@ -42,6 +45,9 @@ Result<AssumedRate> assumed_rate(const RunOptions& options, const MachinePeaks* 
 
 /// Seconds of a correctness check: set-ups that draw random numbers, FLOPs of its steps, waiting; 0: none is known.
 double check_seconds(const PlannedBenchmark& benchmark, const AssumedRate& rate) noexcept;
+
+/// Seconds of the timed steps of both variants with those that warm up, and of a set-up of each; 0: not known.
+double timing_seconds(const PlannedBenchmark& benchmark, const AssumedRate& rate) noexcept;
 
 /// Text and JSON of a plan, and whether it keeps to the limits.
 PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup& setup, const RunOptions& options,

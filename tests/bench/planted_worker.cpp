@@ -153,7 +153,11 @@ void add_benchmarks() {
   Benchmark good = benchmark("good", slow, fast());
   good.least_ratio_cpu = 2;
   good.estimate = [](const Setup&) {
-    return Estimate{256, 256 * planted("PLANTED_OUTPUTS"), 64, 512, 64 * planted("PLANTED_RANDOM_NUMBERS")};
+    return Estimate{.input_bytes = 256,
+                    .output_bytes = 256 * planted("PLANTED_OUTPUTS"),
+                    .flops = 64,
+                    .bytes = 512,
+                    .random_numbers = 64 * planted("PLANTED_RANDOM_NUMBERS")};
   };
   add_benchmark(good);
   add_benchmark(benchmark("good_throughput", slow, fast(), Goal::kThroughput));
@@ -176,7 +180,12 @@ void add_benchmarks() {
 
   Benchmark checked_small = benchmark("checked_small", slow, fast());
   checked_small.estimate = [](const Setup& setup) {
-    return Estimate{.output_bytes = setup.size == "smoke" ? 256.0 : 1e12, .flops = 64, .waiting_s = 1};
+    return Estimate{.output_bytes = setup.size == "smoke" ? 256.0 : 1e12,
+                    .flops = 64,
+                    .bytes = setup.size == "smoke" ? 64.0 : 0.0,
+                    .launches = setup.size == "smoke" ? 1e6 : 0.0,
+                    .waiting_s = 1,
+                    .step_waiting_s = setup.size == "smoke" ? 0.25 : 0.0};
   };
   checked_small.check_size = "smoke";
   add_benchmark(checked_small);

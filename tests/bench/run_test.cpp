@@ -492,12 +492,16 @@ TEST_CASE("what would run, and what it would take, is told without running it", 
   bench.options.iterations = 9;
   const PlanOutcome told = plan(bench.options).value();
   CHECK(told.exit_code == kAllMet);
-  CHECK(told.text ==
-        "crash: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
-        "  check at cpu: outputs on disk not known, time not known; a step: FLOPs not known, bytes not known\n"
-        "good: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
-        "  check at cpu: outputs on disk 256 B, time 0.0 s; a step: 64 FLOP, bytes 512 B\n"
-        "assumed: 1e+10 FLOP/s (by default), 1e+08 random numbers a second in 8 set-ups of a check\n");
+  CHECK(
+      told.text ==
+      "crash: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
+      "  check at cpu: outputs on disk not known, time not known; a step: FLOPs not known, bytes not known, launches "
+      "not known; timing not known\n"
+      "good: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
+      "  check at cpu: outputs on disk 256 B, time 0.0 s; a step: 64 FLOP, bytes 512 B, launches not known; timing 0.0 "
+      "s\n"
+      "assumed: 1e+10 FLOP/s (by default), 1e+10 in half precision, 1e+10 B/s, 5 us a launch, 1e+08 random numbers a "
+      "second in 8 set-ups of a check\n");
   const Json json = parse_json(told.json).value();
   const std::vector<JsonView> rows = JsonView(json)["rows"].items();
   CHECK(rows.at(0)["check"]["output_bytes"].is_null());
@@ -538,6 +542,30 @@ TEST_CASE("a plan refuses a correctness check of more than a minute", "[bench]")
     CHECK(skipped.exit_code == kAllMet);
     CHECK(skipped.text.find("  skipped: device_not_offered\n") != std::string::npos);
   }
+}
+
+TEST_CASE("a plan's timing is of launches or of what they do, whichever takes longer, and of set-up", "[bench]") {
+  Bench bench;
+  bench.options.targets = {"checked_small"};  // a set-up draws nothing; 64 FLOPs
+  bench.options.size = "smoke";
+  bench.options.iterations = 9;
+  bench.options.warmup = 1;
+  bench.options.peaks = bench.folder.file("peaks.json");
+  const auto timing = [&](const std::string& flops_per_s, const std::string& bytes_per_s) {
+    testing::write_file(bench.options.peaks, R"({"schema_version": 2, "kind": "rangefinder.peaks", "peaks": [
+      {"device": "host", "what": "flops", "type": "fp32", "value": )" +
+                                                 flops_per_s + R"(},
+      {"device": "host", "what": "bandwidth", "type": "copy", "value": )" +
+                                                 bytes_per_s + "}]}");
+    const Json json = parse_json(plan(bench.options).value().json).value();
+    const JsonView row = JsonView(json)["rows"].items().at(0);
+    CHECK(row["step"]["launches"].number() == 1e6);
+    return row["timing"]["seconds"].number();
+  };
+  // Two variants of ten steps, each of which waits 0.25 s.
+  CHECK(timing("1e9", "1e9") == Approx(2 * 10 * (0.25 + 5)));
+  CHECK(timing("1e9", "8") == Approx(2 * 10 * (0.25 + 8)));
+  CHECK(timing("32", "8") == Approx(2 * 10 * (0.25 + 8 + 2)));
 }
 
 TEST_CASE("a plan's steps are as fast as was assumed or measured", "[bench]") {

@@ -10,6 +10,9 @@ import sys
 import unittest
 
 
+MOST_S = 8
+
+
 def plan(*arguments):
     """Rows of a dry run by name, and its exit code."""
     process = subprocess.run([COMMAND, "bench", "run", "--dry-run", "--json", *arguments], capture_output=True, text=True)
@@ -75,6 +78,14 @@ class Estimates(unittest.TestCase):
         self.assertEqual([row["over"] for row in planned.values() if row["over"]], [])
         self.assertEqual([name for name, row in planned.items() if not row["skipped"] and not row["check"]["output_bytes"]], [])
         self.assertEqual(code, 0)
+
+    def test_every_benchmark_fits_a_short_run_at_size_gpu(self):
+        """A pair must not take the time of all others. Compilers are what regional_compile times."""
+        planned, _ = plan("--device", "cuda", "--size", "gpu")
+        rows = [row for name, row in planned.items() if not row["skipped"] and name != "regional_compile"]
+        self.assertEqual([row["name"] for row in rows if row["check"]["seconds"] > MOST_S], [])
+        self.assertEqual([row["name"] for row in rows if not row["timing"]["seconds"]], [])
+        self.assertEqual([row["name"] for row in rows if row["timing"]["seconds"] > MOST_S], [])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ std::int64_t bytes_of(const std::vector<GraphPool>& pools) {
 }
 
 FixedDecoderOptions options_of(const std::string& size) {
-  return of_size<FixedDecoderOptions>(size, {64, 32, 2, 2, 16, 8}, {512, 128, 4, 4, 32, 8}, {4096, 512, 8, 8, 128, 8});
+  return of_size<FixedDecoderOptions>(size, {64, 32, 2, 2, 16, 8}, {512, 128, 4, 4, 32, 8}, {4096, 512, 8, 8, 32, 8});
 }
 
 /// How many sequences have a token there, of a number of tokens that 16 divides.
@@ -45,6 +45,7 @@ bench::Estimate estimate_graph_decoding(const bench::Setup& setup) {
   return {.input_bytes = kIndexBytes * tokens + kFloatBytes * weights,
           .output_bytes = kFloatBytes * tokens * static_cast<double>(vocabulary),
           .flops = 2 * products * tokens_of_step(options),
+          .launches = static_cast<double>(length * (20 * layers + 8)),
           .random_numbers = tokens + weights};
 }
 

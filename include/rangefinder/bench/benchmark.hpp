@@ -73,10 +73,13 @@ struct Estimate {
   double output_bytes = 0;    ///< of all that `outputs` gives after the steps of the correctness check
   double flops = 0;           ///< of a step
   double bytes = 0;           ///< of a step
+  double launches = 0;        ///< operators of a step, each of which a device must be given; about
   double random_numbers = 0;  ///< drawn on the host, by set-up and for `inputs`; about
   /// Of a whole correctness check, about: seconds for which it waits for what a variant does not compute: compilers,
   /// records that arrive.
   double waiting_s = 0;
+  double step_waiting_s = 0;  ///< the same of a step that is timed
+  bool half = false;          ///< its FLOPs are of products in fp16 or bf16, which a device does many times as fast
 };
 
 /// What a metric's worsening is measured by, against stored expectations.

@@ -117,8 +117,9 @@ struct PlanOutcome {
 inline constexpr double kCheckLimit_s = 60;
 
 /// What `run` would do, and by the benchmarks' own estimates what it would take: bytes of outputs on disk, FLOPs and
-/// bytes of a step, seconds of the correctness check. A benchmark is over the limits when its outputs exceed
-/// `disk_limit` or its check kCheckLimit_s; what it declares no estimate of is "not known", and never over.
+/// bytes of a step, seconds of the correctness check and of timing. A benchmark is over the limits when its
+/// outputs exceed `disk_limit` or its check kCheckLimit_s; what it declares no estimate of is "not known", and never
+/// over.
 ///
 /// Errors: those of `run`; kNotFound for a file of peaks without the device's.
 RANGEFINDER_EXPORT Result<PlanOutcome> plan(const RunOptions& options);
