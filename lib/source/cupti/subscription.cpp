@@ -243,8 +243,7 @@ bool Subscription::trace_whole_graphs(bool on) {
   const auto known = std::find_if(kinds_.begin(), kinds_.end(),
                                   [](const Kind& kind) { return kind.kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE; });
   if (known == kinds_.end() || !usable()) return false;
-  if (on && !known->on) enabled_again_ = enabled_again_ || disabled_once_;
-  if (!on && known->on) disabled_once_ = true;
+  // Ids stay right over it (seen with 13.0.1), other than where kernels are switched off and on again.
   if (!on)
     disable_kind(*known);
   else if (work_enabled_)
