@@ -156,8 +156,8 @@ struct SessionOptions {
   bool cuda_sync = true;
   /// Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX).
   bool cuda_overhead = true;
-  /// How CUDA graphs are recorded: each operation, each launch as a whole, or a launch as a whole and each operation in
-  /// `graph_node_replays` launches of each graph.
+  /// How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole except
+  /// `graph_node_replays` of each graph.
   GraphTracing graph_tracing = GraphTracing::kNodes;
   /// Launches of each graph that `GraphTracing::kAutomatic` records by operation. At least 1.
   std::uint32_t graph_node_replays = 10;

@@ -362,8 +362,8 @@ typedef struct rf_session_options {
   /// later calls are skipped.
   void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
   void* on_capture_ready_user;
-  /// How CUDA graphs are recorded: each operation, each launch as a whole, or a launch as a whole and each operation in
-  /// `graph_node_replays` launches of each graph. An rf_graph_tracing; default RF_GRAPHS_NODES.
+  /// How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole except
+  /// `graph_node_replays` of each graph. An rf_graph_tracing; default RF_GRAPHS_NODES.
   uint32_t graph_tracing;
   /// Launches of each graph that RF_GRAPHS_AUTOMATIC records by operation. Default 10, at least 1.
   uint32_t graph_node_replays;
