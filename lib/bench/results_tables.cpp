@@ -88,6 +88,13 @@ std::string with_interval(JsonView ratio) {
 
 }  // namespace
 
+JsonView metric_named(JsonView variant, const std::string& name) {
+  for (const JsonView metric : variant["metrics"].items()) {
+    if (metric["name"].text() == name) return metric;
+  }
+  return {};
+}
+
 std::string goal_text(JsonView row) {
   std::string goal = row["goal"].text();
   const std::string state = row["goal_result"]["state"].text();
@@ -121,6 +128,28 @@ report::Table benchmarks_table(JsonView results) {
     table.text(with_interval(ratios["time"])).text(ratio_text(ratios["wall"]["value"]));
     table.number(rounded(row["baseline"]["peak_bytes"])).number(rounded(row["optimized"]["peak_bytes"]));
     table.text(ratio_text(ratios["bytes"])).text(row["expectations"]["state"].text("-"));
+  }
+  return table;
+}
+
+report::Table trainings_table(JsonView results) {
+  Table table({{"Benchmark"},
+               decimal_column("Samples/s baseline"),
+               decimal_column("Samples/s optimized"),
+               {"Speed-up"},
+               bytes_column("Peak baseline"),
+               bytes_column("Peak optimized"),
+               {"Bytes ratio"},
+               decimal_column("Accuracy baseline", "%"),
+               decimal_column("Accuracy optimized", "%")});
+  for (const JsonView row : results["rows"].items()) {
+    if (metric_named(row["baseline"], "accuracy").is_null()) continue;
+    table.text(row["name"].text());
+    for (const char* variant : kVariants) table.number(rounded(row[variant]["rates"]["samples_per_s"], 10));
+    table.text(ratio_text(row["ratios"]["wall"]["value"]));
+    for (const char* variant : kVariants) table.number(rounded(row[variant]["peak_bytes"]));
+    table.text(ratio_text(row["ratios"]["bytes"]));
+    for (const char* variant : kVariants) table.number(rounded(metric_named(row[variant], "accuracy")["value"], 1000));
   }
   return table;
 }

@@ -31,6 +31,7 @@ struct Part {
 };
 
 constexpr Part kParts[] = {
+    {"What changes to a training bring", "Changes to a training", trainings_table},
     {"A profiled step, host time and device time a range", "Ranges of a profiled step", ranges_table},
     {"A profiled step, the costliest operators", "Costliest operators of a profiled step", operators_table},
     {"A profiled step, the host's CPU time by samples", "Functions of the host in a profiled step", functions_table},
