@@ -3,6 +3,7 @@
 
 #include <ATen/ops/_fused_adamw.h>
 
+#include <memory>
 #include <utility>
 
 namespace examples {
@@ -36,6 +37,19 @@ void FusedAdamW::step() {
 
 void FusedAdamW::reset() {
   for (const auto* state : {&means_, &squares_, &steps_}) at::_foreach_zero_(*state);
+}
+
+void make_state(torch::optim::AdamW& optimizer) {
+  const torch::NoGradGuard no_grad;
+  for (torch::optim::OptimizerParamGroup& group : optimizer.param_groups()) {
+    for (const torch::Tensor& parameter : group.params()) {
+      auto state = std::make_unique<torch::optim::AdamWParamState>();
+      state->step(0);
+      state->exp_avg(torch::zeros_like(parameter));
+      state->exp_avg_sq(torch::zeros_like(parameter));
+      optimizer.state()[parameter.unsafeGetTensorImpl()] = std::move(state);
+    }
+  }
 }
 
 }  // namespace examples

@@ -22,4 +22,8 @@ class FusedAdamW {
   std::vector<torch::Tensor> parameters_, means_, squares_, steps_;
 };
 
+/// Makes the state of LibTorch's optimizer, which it would make in its first step. For programs whose peak bytes are
+/// compared.
+void make_state(torch::optim::AdamW& optimizer);
+
 }  // namespace examples

@@ -2,6 +2,7 @@
 #include "common/mixed_precision.hpp"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/cpu/Utils.h>
 
 namespace examples {
 namespace {
@@ -9,7 +10,17 @@ namespace {
 constexpr double kGrowth = 2.0, kBackoff = 0.5;
 constexpr std::int64_t kGrowthInterval = 2000;
 
+bool cpu_has(const char* capability) {
+  const auto capabilities = at::cpu::get_cpu_capabilities();
+  const auto found = capabilities.find(capability);
+  return found != capabilities.end() && found->second.isBool() && found->second.toBool();
+}
+
 }  // namespace
+
+bool has_bfloat16_products() { return cpu_has("avx512_bf16") || has_bfloat16_tiles(); }
+
+bool has_bfloat16_tiles() { return cpu_has("amx_bf16"); }
 
 Autocast::Autocast(torch::DeviceType device, torch::ScalarType type, bool enabled, bool cache)
     : device_(device),

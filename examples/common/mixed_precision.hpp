@@ -25,6 +25,12 @@ class Autocast {
   bool was_cached_;
 };
 
+/// Whether the CPU has instructions for products of bfloat16: of vectors (AVX512_BF16) or tiles (AMX). Without them
+/// autocast makes a CPU slower, ten times and more.
+bool has_bfloat16_products();
+/// Whether it has those for tiles.
+bool has_bfloat16_tiles();
+
 /// Keeps float16 gradients from vanishing: the loss is multiplied before the backward pass, gradients are divided after
 /// it. An update whose gradients overflowed is left out, and the factor halved; it doubles after 2000 good ones.
 class GradScaler {

@@ -7,8 +7,6 @@
 
 #include <rangefinder/range.hpp>
 
-#include <ATen/cpu/Utils.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,13 +49,6 @@ bench::Estimate estimate(const bench::Setup& setup) {
                                         examples::kFloatBytes, flops_of(sizes));
 }
 
-/// Without tiles for products of bfloat16 a CPU is not faster: with AVX512_BF16 alone the step took x1.7 as long.
-bool has_bfloat16_tiles() {
-  const auto capabilities = at::cpu::get_cpu_capabilities();
-  const auto found = capabilities.find("amx_bf16");
-  return found != capabilities.end() && found->second.isBool() && found->second.toBool();
-}
-
 class Training : public examples::TensorVariant {
  public:
   explicit Training(torch::ScalarType type) : type_(type) {}
@@ -76,7 +67,7 @@ class Training : public examples::TensorVariant {
 
   std::vector<bench::Metric> metrics() override {
     return {{"skipped_updates", static_cast<double>(scaler_ ? scaler_->skipped() : 0), bench::MetricKind::kCount},
-            {"bfloat16_tiles", has_bfloat16_tiles() ? 1.0 : 0.0, bench::MetricKind::kFact},
+            {"bfloat16_tiles", examples::has_bfloat16_tiles() ? 1.0 : 0.0, bench::MetricKind::kFact},
             {"loss_scale", scaler_ ? scaler_->factor() : 1, bench::MetricKind::kFact}};
   }
 
@@ -150,7 +141,7 @@ bench::Benchmark bfloat16() {
   bench::Benchmark benchmark = precisionmixed(torch::kBFloat16);
   benchmark.name = "precisionmixed";
   benchmark.purpose = "float32; autocast to bfloat16";
-  benchmark.least_ratio_cpu = has_bfloat16_tiles() ? 1.3 : 0;
+  benchmark.least_ratio_cpu = examples::has_bfloat16_tiles() ? 1.3 : 0;
   benchmark.least_ratio_cuda = 1.5;
   return benchmark;
 }

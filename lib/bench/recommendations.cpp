@@ -67,13 +67,6 @@ std::string metric_text(JsonView metric) {
   return kind == "bytes" ? report::readable_bytes(std::llround(value)) : fmt::format("{:.4g}", value);
 }
 
-JsonView metric_named(JsonView variant, const std::string& name) {
-  for (const JsonView metric : variant["metrics"].items()) {
-    if (metric["name"].text() == name) return metric;
-  }
-  return {};
-}
-
 /// More is better of rates, less of all else that can be better; whether a fact is, is not stated.
 std::string metric_ratio(JsonView before, JsonView after) {
   const std::string kind = before["kind"].text();

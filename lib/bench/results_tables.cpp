@@ -88,6 +88,13 @@ std::string with_interval(JsonView ratio) {
 
 }  // namespace
 
+JsonView metric_named(JsonView variant, const std::string& name) {
+  for (const JsonView metric : variant["metrics"].items()) {
+    if (metric["name"].text() == name) return metric;
+  }
+  return {};
+}
+
 std::string goal_text(JsonView row) {
   std::string goal = row["goal"].text();
   const std::string state = row["goal_result"]["state"].text();
@@ -159,6 +166,28 @@ std::string energy_text(JsonView results) {
     out += fmt::format(", {:.4g} g CO2e at {:.4g} g/kWh", energy["co2e_g"].number(),
                        energy["carbon_intensity_g_per_kwh"].number());
   return out;
+}
+
+report::Table trainings_table(JsonView results) {
+  Table table({{"Benchmark"},
+               decimal_column("Samples/s baseline"),
+               decimal_column("Samples/s optimized"),
+               {"Speed-up"},
+               bytes_column("Peak baseline"),
+               bytes_column("Peak optimized"),
+               {"Bytes ratio"},
+               decimal_column("Accuracy baseline", "%"),
+               decimal_column("Accuracy optimized", "%")});
+  for (const JsonView row : results["rows"].items()) {
+    if (metric_named(row["baseline"], "accuracy").is_null()) continue;
+    table.text(row["name"].text());
+    for (const char* variant : kVariants) table.number(rounded(row[variant]["rates"]["samples_per_s"], 10));
+    table.text(ratio_text(row["ratios"]["wall"]["value"]));
+    for (const char* variant : kVariants) table.number(rounded(row[variant]["peak_bytes"]));
+    table.text(ratio_text(row["ratios"]["bytes"]));
+    for (const char* variant : kVariants) table.number(rounded(metric_named(row[variant], "accuracy")["value"], 1000));
+  }
+  return table;
 }
 
 report::Table ranges_table(JsonView results) {

@@ -20,6 +20,9 @@ report::Table efficiency_table(JsonView results);
 /// "energy of the devices: 0.0123 kWh, 4.92 g CO2e at 400 g/kWh"; empty where none told it.
 std::string energy_text(JsonView results);
 
+/// One row per benchmark that reports an `accuracy`: what a change to a training brings and costs, side by side.
+report::Table trainings_table(JsonView results);
+
 /// One row per benchmark and range of the profiled steps, a step's share of each figure, both variants beside each
 /// other. No rows where nothing was profiled.
 report::Table ranges_table(JsonView results);
@@ -45,6 +48,9 @@ report::Table overhead_table(JsonView results);
 
 /// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
 std::vector<std::string> remarks(JsonView results);
+
+/// A variant's metric of that name; null: it reported none.
+JsonView metric_named(JsonView variant, const std::string& name);
 
 /// "speed: met", "speed: not checked at smoke", or "speed" where nothing was measured.
 std::string goal_text(JsonView row);

@@ -25,7 +25,7 @@ Json variant(double wall_ns, double cpu_ns) {
       {{"wall_ns", median(wall_ns)},
        {"cpu_ns", median(cpu_ns)},
        {"peak_bytes", 2000000},
-       {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}})},
+       {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}, {"samples_per_s", 4e8 / wall_ns}})},
        {"metrics", Json::array({Json::object({{"name", "accuracy"}, {"value", 0.5}, {"kind", "fact"}}),
                                 Json::object({{"name", "pool"}, {"value", wall_ns * 1000}, {"kind", "bytes"}})})},
        {"bottleneck", Json::object({{"class", "device_memory"}, {"evidence", "figures"}, {"missing", nullptr}})},
@@ -240,4 +240,13 @@ TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
       verdict(results({row("a", "passed"), row("b", "passed")}), results({row("a", "failed"), row("b", "passed")}))
           .value()
           .kept);
+}
+
+TEST_CASE("rows that report an accuracy have a table of what a change brings and costs", "[bench]") {
+  const std::string table = results_markdown(results({row("some", "passed")})).value();
+  CHECK(has(table, "## Changes to a training\n"));
+  CHECK(has(table, "| some | 100000.0 | 200000.0 | x1.5 | 2.000 MB | 2.000 MB | - | 50.0 % | 50.0 % |\n"));
+  Json without = row("some", "passed");
+  without["baseline"]["metrics"] = Json::array();
+  CHECK_FALSE(has(results_markdown(results({without})).value(), "Changes to a training"));
 }

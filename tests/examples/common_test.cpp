@@ -3,6 +3,7 @@
 // Pieces of the examples that a benchmark of workloads does not prove by itself: what happens at an overflow, which
 // settings are left behind, what a checkpoint does without gradients.
 #include "common/checkpoint.hpp"
+#include "common/fused_adamw.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/resnet.hpp"
 #include "common/transformer.hpp"
@@ -143,4 +144,19 @@ TEST_CASE("Parameters of a net are told without making it") {
 
 TEST_CASE("FLOPs of a ResNet-18 for images of 32 x 32 are those of the literature") {
   CHECK(examples::costs_of({}, 32).forward_flops == Approx(2 * 0.556e9).epsilon(0.005));
+}
+
+TEST_CASE("an optimizer whose state was made beforehand takes the same steps") {
+  const auto options = torch::optim::AdamWOptions(0.1);
+  torch::Tensor made = torch::ones({3}).requires_grad_(), lazy = torch::ones({3}).requires_grad_();
+  torch::optim::AdamW with_state({made}, options), without({lazy}, options);
+  examples::make_state(with_state);
+  CHECK(with_state.state().size() == 1);
+  for (const double gradient : {0.5, -2.0}) {
+    made.mutable_grad() = torch::full({3}, gradient);
+    lazy.mutable_grad() = torch::full({3}, gradient);
+    with_state.step();
+    without.step();
+    CHECK(torch::equal(made, lazy));
+  }
 }
