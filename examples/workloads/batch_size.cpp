@@ -131,6 +131,7 @@ bench::Benchmark batch_size() {
   benchmark.baseline = {[] { return std::make_unique<Batches>(1); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
   benchmark.optimized = {[] { return std::make_unique<Batches>(128); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
   benchmark.least_ratio_cpu = 3;
+  benchmark.least_ratio_cuda = 20;
   return benchmark;
 }
 

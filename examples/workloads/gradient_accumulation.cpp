@@ -97,6 +97,7 @@ bench::Benchmark gradient_accumulation() {
   benchmark.baseline = {[] { return std::make_unique<Training>(1); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
   benchmark.optimized = {[] { return std::make_unique<Training>(kParts); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
   benchmark.least_ratio_cpu = 3;
+  benchmark.least_ratio_cuda = 3;
   benchmark.check_steps = 2;
   return benchmark;
 }
