@@ -545,7 +545,7 @@ TEST_CASE("a plan refuses a correctness check of more than a minute", "[bench]")
 }
 
 TEST_CASE("a plan's timing is of launches or of what they do, whichever takes longer, and of set-up", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"checked_small"};  // a set-up draws nothing; 64 FLOPs
   bench.options.size = "smoke";
   bench.options.iterations = 9;
