@@ -45,7 +45,6 @@ NOT_RUN = {
     "./dev bench compare_hta": DEVELOPS,
     "./dev gpu [PART...]": "needs a GPU",
     "./dev gpu cost": "needs a GPU",
-    "./dev gpu tests": "needs a GPU",
     "./dev workloads --size cpu --device cpu --format both": "runs for hours",
     "RANGEFINDER_UPDATE_GOLDEN=1 ctest --preset dev -R 'install.(symbols|abi)'": DEVELOPS,
     "apt-get install g++ cmake ninja-build pkg-config libfmt-dev libzstd-dev zlib1g-dev libdeflate-dev libsqlite3-dev "

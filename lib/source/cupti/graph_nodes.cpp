@@ -15,36 +15,6 @@ namespace {
 // CU_GRAPH_NODE_TYPE_CONDITIONAL of CUDA 12.3 and newer. CUPTI 13.0 says 0 of every node.
 constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
 
-/// The functions that copy graphs of which a thread is inside, and the graphs that they have made: one that a node of
-/// another graph comes after is what that node runs.
-struct ThreadCopies {
-  static constexpr std::uint32_t kDeepest = 64;
-  std::uint32_t epoch = 0;
-  std::uint32_t depth = 0;
-  std::uint32_t whole = 0;  // the change of `whole_` that held as the call began; 0: off
-  std::uint32_t open = 0;
-  std::array<std::uint32_t, kDeepest> graphs{};
-};
-constinit thread_local ThreadCopies t_copies;
-constinit std::atomic<std::uint32_t> g_epoch{1};  // of the watching: a call that began before is not counted on
-
-bool is_copying() noexcept { return t_copies.depth > 0 && t_copies.epoch == g_epoch.load(std::memory_order_relaxed); }
-
-void open_graph(std::uint32_t graph) noexcept {
-  if (is_copying() && graph != 0 && t_copies.open < ThreadCopies::kDeepest) t_copies.graphs[t_copies.open++] = graph;
-}
-
-/// The graph that was made for the new node of `graph`; 0: none.
-std::uint32_t take_body(std::uint32_t graph) noexcept {
-  if (!is_copying()) return 0;
-  const auto begin = t_copies.graphs.begin(), end = begin + t_copies.open;
-  const auto own = std::find(begin, end, graph);
-  const auto body = own == end ? begin : own + 1;
-  if (body == end) return 0;
-  t_copies.open = static_cast<std::uint32_t>(body - begin);
-  return *body;
-}
-
 /// The two handles that parameters of functions begin with.
 struct TwoHandles {
   const void* first;
@@ -83,8 +53,7 @@ void GraphNodes::watch(const CuptiApi& api, RealtimeClock realtime) noexcept {
 void GraphNodes::stop_watching() noexcept {
   const std::lock_guard lock(mutex_);
   missed_updates_.store(!nodes_.empty(), std::memory_order_relaxed);
-  g_epoch.fetch_add(1, std::memory_order_relaxed);
-  copying_ = 0;
+  copies_.fill({});
   whole_ = false;
 }
 
@@ -174,8 +143,8 @@ void GraphNodes::on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::
 }
 
 void GraphNodes::create(std::uint64_t node, Node made) noexcept {
-  const std::uint32_t body = take_body(made.graph);
   const std::lock_guard lock(mutex_);
+  const std::uint32_t body = take_body(made.graph);
   const bool conditions = add_member(made.graph, node, body);
   made.conditional = made.conditional || (body != 0 && conditions);
   note(node, made);
@@ -209,7 +178,7 @@ void GraphNodes::destroy(std::uint32_t graph, std::uint64_t node) noexcept {
   member->gone = true;
   const auto found = graphs_.find(graph);
   // An instantiation may end with all announced nodes gone, and others behind them.
-  if (--found->second.alive > 0 || is_copying()) return;
+  if (--found->second.alive > 0 || copies_here() != nullptr) return;
   members_ -= found->second.members.size();
   graphs_.erase(found);
 }
@@ -302,7 +271,8 @@ bool GraphNodes::is_numbered(std::uint32_t exec, std::uint32_t graph) const {
 void GraphNodes::instantiated(std::uint32_t graph, std::uint32_t exec) noexcept try {
   if (exec == 0) return;
   const std::lock_guard lock(mutex_);
-  const bool all_the_time = is_copying() && t_copies.whole == whole_changes_;
+  const Copies* const copies = copies_here();
+  const bool all_the_time = copies != nullptr && copies->whole == whole_changes_;
   if (!whole_ || !all_the_time) unwhole_.insert(exec);
   const std::optional<std::vector<Maker>> makers = makers_of(graph);
   if (!makers || !is_numbered(exec, graph)) return;
@@ -362,20 +332,43 @@ void GraphNodes::on_call(GraphCall call, const CUpti_CallbackData& data) noexcep
     }
     return;
   }
-  ThreadCopies& thread = t_copies;
-  const bool enters = data.callbackSite == CUPTI_API_ENTER;
-  if (!enters && !is_copying()) return;
   const std::lock_guard lock(mutex_);
-  if (!enters) {
-    if (--thread.depth == 0) --copying_;
+  Copies* copies = copies_here();
+  if (data.callbackSite == CUPTI_API_EXIT) {
+    if (copies != nullptr && --copies->depth == 0) *copies = {};
     return;
   }
-  if (is_copying()) return void(++thread.depth);
-  thread.epoch = g_epoch.load(std::memory_order_relaxed);
-  thread.depth = 1;
-  thread.open = 0;
-  thread.whole = whole_ ? whole_changes_ : 0;
-  ++copying_;
+  if (copies != nullptr) return void(++copies->depth);
+  const auto free = std::find_if(copies_.begin(), copies_.end(), [](const Copies& one) { return one.depth == 0; });
+  if (free == copies_.end()) return;
+  *free = {.thread = ::pthread_self(), .depth = 1, .whole = whole_ ? whole_changes_ : 0};
+}
+
+/// What the calling thread is inside of; null: nothing.
+GraphNodes::Copies* GraphNodes::copies_here() noexcept {
+  const pthread_t self = ::pthread_self();
+  const auto found = std::find_if(copies_.begin(), copies_.end(), [self](const Copies& one) {
+    return one.depth > 0 && ::pthread_equal(one.thread, self) != 0;
+  });
+  return found != copies_.end() ? &*found : nullptr;
+}
+
+void GraphNodes::open_graph(std::uint32_t graph) noexcept {
+  const std::lock_guard lock(mutex_);
+  Copies* const copies = copies_here();
+  if (copies != nullptr && graph != 0 && copies->open < copies->graphs.size()) copies->graphs[copies->open++] = graph;
+}
+
+/// The graph that was made for the new node of `graph`; 0: none.
+std::uint32_t GraphNodes::take_body(std::uint32_t graph) noexcept {
+  Copies* const copies = copies_here();
+  if (copies == nullptr) return 0;
+  const auto begin = copies->graphs.begin(), end = begin + copies->open;
+  const auto own = std::find(begin, end, graph);
+  const auto body = own == end ? begin : own + 1;
+  if (body == end) return 0;
+  copies->open = static_cast<std::uint32_t>(body - begin);
+  return *body;
 }
 
 void GraphNodes::set_whole(bool on) noexcept {
@@ -392,7 +385,8 @@ bool GraphNodes::must_be_nodes() noexcept {
 
 bool GraphNodes::may_be_whole() noexcept {
   const std::lock_guard lock(mutex_);
-  return execs_known_ && unwhole_.empty() && copying_ == 0;
+  return execs_known_ && unwhole_.empty() &&
+         std::none_of(copies_.begin(), copies_.end(), [](const Copies& one) { return one.depth > 0; });
 }
 
 void GraphNodes::execs_are_unknown() noexcept {
@@ -420,12 +414,11 @@ void GraphNodes::forget() noexcept {
   graphs_.clear();
   unwhole_.clear();
   members_ = 0;
-  copying_ = 0;
+  copies_.fill({});
   incomplete_ = whole_ = false;
   execs_known_ = true;
   news_ = {};
   missed_updates_ = any_seen_ = false;
-  g_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 
 void GraphNodes::note(std::uint64_t node, Node now) noexcept try {

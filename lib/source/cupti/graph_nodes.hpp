@@ -6,6 +6,8 @@
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/device_clock.hpp"
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -116,6 +118,15 @@ class GraphNodes {
     }
     bool says_anything() const noexcept { return maker != Maker() || conditional; }
   };
+  /// The functions that copy graphs of which a thread is inside, and the graphs that they have made: one that a node of
+  /// another graph comes after is what that node runs.
+  struct Copies {
+    pthread_t thread{};
+    std::uint32_t depth = 0;  // 0: free
+    std::uint32_t whole = 0;  // the change of `whole_` that held as the call began; 0: off
+    std::uint32_t open = 0;
+    std::array<std::uint32_t, 64> graphs{};  // of deeper ones it is not known what runs them
+  };
   struct Member {
     std::uint64_t node = 0;
     std::uint32_t body = 0;  // the graph that the node runs
@@ -147,6 +158,9 @@ class GraphNodes {
   Member* find_member(std::uint32_t graph, std::uint64_t node) noexcept;
   std::optional<std::vector<Maker>> makers_of(std::uint32_t graph) const;
   bool is_numbered(std::uint32_t exec, std::uint32_t graph) const;
+  Copies* copies_here() noexcept;
+  void open_graph(std::uint32_t graph) noexcept;
+  std::uint32_t take_body(std::uint32_t graph) noexcept;
   void instantiated(std::uint32_t graph, std::uint32_t exec) noexcept;
   void updated(std::uint32_t exec, std::uint32_t graph) noexcept;
   void go(Nodes::iterator node) noexcept;
@@ -168,7 +182,7 @@ class GraphNodes {
 
   bool whole_ = false;
   std::uint32_t whole_changes_ = 0;
-  std::uint32_t copying_ = 0;                  // calls that are not over
+  std::array<Copies, 16> copies_{};            // of threads; what more of them copy is not known
   std::unordered_set<std::uint32_t> unwhole_;  // executable graphs of which no launch may be recorded as a whole
   bool execs_known_ = true;
 };
