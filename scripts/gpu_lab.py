@@ -61,7 +61,7 @@ def parts_of(build, results):
         Part("cost", ["bench_launch_cost", "bench_torch_cost"], [
             Step("cost of a launch", "launch_cost", [build / "benchmarks/launch_cost/bench_launch_cost"]),
             Step("cost of a training step", "step_cost",
-                 [build / "benchmarks/torch_cost/bench_torch_cost", "--only", "gpu-step", "--rounds", "20"]),
+                 [build / "benchmarks/torch_cost/bench_torch_cost", "--only", "gpu-step", "--rounds", "5"]),
         ]),
         Part("examples", ["rangefinder_cli", "rangefinder-workloads", "train", "cuda_graph_decode"], [
             Step("what can be recorded here", "doctor", [cli, "doctor"], may_fail=True),

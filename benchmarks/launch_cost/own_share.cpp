@@ -107,7 +107,7 @@ void print_allocations(const Row& row) {
 
 }  // namespace
 
-void own_share(int rounds) {
+void measure_launches(int rounds) {
   Options options;
   options.rounds = rounds;
   options.floor = "a callback that does nothing";

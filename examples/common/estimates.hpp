@@ -26,8 +26,18 @@ inline double elements(std::initializer_list<std::int64_t> shape) {
 /// Weights and bias of a linear layer.
 inline double linear_elements(std::int64_t inputs, std::int64_t outputs) { return elements({inputs + 1, outputs}); }
 
-/// Of products with weights, each with each row: once forward, twice backward.
-inline double training_flops(double weights, double rows) { return 6 * weights * rows; }
+/// Of products with weights, each with each row: forward, for the gradient of the weights, and for that of the rows. Of
+/// data there is none: the products of the first `of_data` weights have no third part.
+inline double training_flops(double weights, double rows, double of_data = 0) {
+  return (6 * weights - 2 * of_data) * rows;
+}
+
+/// Of a training step of causal attention: every query meets its own key and those before it. `lengths`: those of a
+/// query and of a value, over all heads. Backward takes twice as much as forward; that fused kernels compute the
+/// weights again does not count.
+inline double causal_training_flops(std::int64_t batch, std::int64_t length, double lengths) {
+  return 3 * 2 * lengths * elements({batch, length, length + 1}) / 2;
+}
 
 /// Operators of a forward and a backward pass, which has two for each of the forward pass.
 constexpr double training_launches(double forward) { return 3 * forward; }

@@ -41,6 +41,8 @@ void LanguageVariant::perturb() {
 bench::Work LanguageVariant::work() {
   bench::Work work;
   work.tokens = static_cast<double>(tokens_.numel());
+  work.flops = step_flops();
+  work.flops_type = flops_type_of(products_type());
   return work;
 }
 
@@ -48,11 +50,12 @@ torch::Tensor LanguageVariant::cross_entropy(const torch::Tensor& logits, const 
   return torch::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
 }
 
-bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double launches) {
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops,
+                                  double launches) {
   const double tokens = elements({batch, length});
   return {.input_bytes = 2 * kIndexBytes * tokens + kFloatBytes * parameters,
           .output_bytes = kFloatBytes * (1 + 2 * parameters),  // loss, gradients, weights
-          .flops = training_flops(parameters, tokens),
+          .flops = flops,
           .launches = launches,
           .random_numbers = tokens + parameters};
 }

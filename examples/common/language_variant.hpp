@@ -30,6 +30,9 @@ class LanguageVariant : public TensorVariant {
   const torch::Tensor& targets() const { return targets_; }  ///< [batch, length]
   /// Cross entropy of logits [batch, length, vocabulary].
   static torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets);
+  /// FLOPs of a step, for `work`; and the type of its products.
+  virtual double step_flops() const = 0;
+  virtual torch::ScalarType products_type() const { return torch::kFloat; }
   /// What `results` shows as the loss of the step.
   void set_loss(const torch::Tensor& loss) { loss_ = loss.detach(); }
 
@@ -41,6 +44,7 @@ class LanguageVariant : public TensorVariant {
 
 /// What a LanguageVariant with so many parameters is given and comes to, on rows of `length` tokens. `launches`: of a
 /// step.
-bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double launches);
+bench::Estimate language_estimate(std::int64_t batch, std::int64_t length, double parameters, double flops,
+                                  double launches);
 
 }  // namespace examples

@@ -12,6 +12,8 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -123,6 +125,24 @@ class DeviceEnergy {
     return device_ != nullptr && total_ != nullptr && total_(device_, &total) == 0 ? static_cast<std::int64_t>(total)
                                                                                    : -1;
   }
+  /// The longest time between two changes of that reading, of a few; -1: it did not change. Takes as long.
+  std::int64_t period_ns() const {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kChanges = 4;
+    const auto until = Clock::now() + std::chrono::seconds(2);
+    std::int64_t longest_ns = -1, before = mj();
+    auto changed = Clock::time_point::max();  // no first change to count from
+    for (int changes = 0; changes < kChanges && Clock::now() < until;) {
+      const std::int64_t reading = mj();
+      if (reading == before) continue;
+      const auto now = Clock::now();
+      if (changes++ > 0)
+        longest_ns = std::max(longest_ns, std::int64_t{std::chrono::nanoseconds(now - changed).count()});
+      before = reading;
+      changed = now;
+    }
+    return longest_ns;
+  }
 
  private:
   DriverLibrary library_{"libnvidia-ml.so.1"};
@@ -176,6 +196,11 @@ DeviceSpan& device_span() {
   return span;
 }
 
+const DeviceEnergy& energy() {
+  static const DeviceEnergy the_energy(driver());
+  return the_energy;
+}
+
 /// While the steps of a profile run.
 struct Profile {
   std::optional<MemoryRecording> devices;
@@ -226,10 +251,11 @@ bench::WorkerHooks libtorch_hooks() {
     if (device == "cuda") device_span().end();
   };
   hooks.device_span_ns = [](const std::string& device) { return device == "cuda" ? device_span().ns() : -1; };
-  hooks.energy_mj = [](const std::string& device) -> std::int64_t {
-    if (device != "cuda") return -1;
-    static const DeviceEnergy energy(driver());
-    return energy.mj();
+  hooks.energy_mj = [](const std::string& device) -> std::int64_t { return device == "cuda" ? energy().mj() : -1; };
+  hooks.energy_period_ns = [](const std::string& device) -> std::int64_t {
+    if (device != "cuda" || energy().mj() < 0) return -1;
+    static const std::int64_t period_ns = energy().period_ns();
+    return period_ns;
   };
   hooks.flush_cache = [](const std::string& device) {
     static CacheFlush flush(driver().library());

@@ -17,14 +17,30 @@ constexpr double kRate = 0.01;
 
 torch::ScalarType type_on(torch::DeviceType device) { return device == torch::kCUDA ? torch::kHalf : torch::kFloat; }
 
+double rows_of_updates(const TrainedFunction& function) {
+  double rows = 0;
+  for (const std::int64_t batch : function.batches) rows += static_cast<double>(batch);
+  return rows;
+}
+
+/// Matrices are multiplied with, all else is added or scales. The first one meets data.
+double flops_of_function(const TrainedFunction& function) {
+  const auto elements_of = [](const DrawnWeight& weight) {
+    return weight.shape.size() == 2 ? static_cast<double>(c10::multiply_integers(weight.shape)) : 0.0;
+  };
+  double weights = 0;
+  for (const DrawnWeight& weight : function.weights) weights += elements_of(weight);
+  return training_flops(weights, rows_of_updates(function), elements_of(function.weights.front()));
+}
+
 bench::Estimate estimate_of_function(const TrainedFunction& function, const bench::Setup& setup) {
-  double weights = 0, rows = 0;
+  double weights = 0;
+  const double rows = rows_of_updates(function);
   for (const DrawnWeight& weight : function.weights)
     weights += static_cast<double>(c10::multiply_integers(weight.shape));
-  for (const std::int64_t batch : function.batches) rows += static_cast<double>(batch);
   bench::Estimate out = estimate_of_elements(2 * rows * static_cast<double>(function.width) + weights,
                                              elements({function.batches.back(), function.width}) + 1 + weights,
-                                             float_or_half_bytes(setup), training_flops(weights, rows));
+                                             float_or_half_bytes(setup), flops_of_function(function));
   // Of a layer each parameter has about one operator forward, and one of the optimizer.
   out.launches = (training_launches(1) + 1) * static_cast<double>(function.weights.size() * function.batches.size());
   out.half = setup.device == "cuda";
@@ -79,7 +95,9 @@ void EagerTraining::came_to(const torch::Tensor& output, const torch::Tensor& lo
 
 bench::Work EagerTraining::work() {
   bench::Work work;
-  for (const torch::Tensor& data : data_) work.samples += static_cast<double>(data.size(0));
+  work.samples = rows_of_updates(function_);
+  work.flops = flops_of_function(function_);
+  work.flops_type = flops_type_of(type_on(device().type()));
   return work;
 }
 

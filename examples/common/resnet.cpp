@@ -51,6 +51,7 @@ ResNetCosts costs_of(const ResNetOptions& options, std::int64_t image) {
   };
   const auto norm_of = [&costs](std::int64_t channels) { costs.parameters += static_cast<double>(2 * channels); };
   weights(3, 3, options.width, image);
+  const double of_images = costs.forward_flops;
   norm_of(options.width);
   std::int64_t channels = options.width, side = image;
   for (std::int64_t stage = 0; stage < kStages; ++stage) {
@@ -66,6 +67,7 @@ ResNetCosts costs_of(const ResNetOptions& options, std::int64_t image) {
   }
   weights(1, channels, options.classes, 1);
   costs.parameters += static_cast<double>(options.classes);
+  costs.training_flops = 3 * costs.forward_flops - of_images;
   return costs;
 }
 

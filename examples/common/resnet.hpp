@@ -17,7 +17,8 @@ struct ResNetOptions {
 /// Of a ResNet, told without making one.
 struct ResNetCosts {
   double parameters = 0;
-  double forward_flops = 0;  ///< of convolutions and the head, for an image
+  double forward_flops = 0;   ///< of convolutions and the head, for an image
+  double training_flops = 0;  ///< of a step, for an image: forward, gradients of weights, and of all inputs but images
 };
 ResNetCosts costs_of(const ResNetOptions& options, std::int64_t image);
 

@@ -36,6 +36,21 @@ bench::ElementType element_type(const NamedTensor& named) {
 
 }  // namespace
 
+const char* flops_type_of(torch::ScalarType type) {
+  switch (type) {
+    case torch::kFloat:
+      return "fp32";
+    case torch::kBFloat16:
+      return "bf16";
+    case torch::kHalf:
+      return "fp16";
+    case torch::kDouble:
+      return "fp64";
+    default:
+      return "";
+  }
+}
+
 bench::TensorView view_of(const NamedTensor& named) {
   if (!named.tensor.defined()) throw std::invalid_argument(named.name + ": undefined");
   bench::TensorView view;

@@ -18,6 +18,9 @@ T of_size(const std::string& size, const T& smoke, const T& cpu, const T& gpu) {
   return size == "smoke" ? smoke : size == "gpu" ? gpu : cpu;
 }
 
+/// Products of that type, as Work::flops_type has it: float ones without TF32, as LibTorch has them by itself.
+const char* flops_type_of(torch::ScalarType type);
+
 struct NamedTensor {
   std::string name;
   torch::Tensor tensor;

@@ -76,4 +76,12 @@ std::int64_t parameter_count(const TransformerOptions& options) {
   return (2 * options.vocabulary + options.sequence_length) * width + options.layers * block + norm;
 }
 
+double training_flops(const TransformerOptions& options, std::int64_t sequences) {
+  const std::int64_t width = options.width, length = options.sequence_length;
+  const auto layers = static_cast<double>(options.layers);
+  const double weights = layers * elements({3 + 1 + 4 + 4, width, width}) + elements({options.vocabulary, width});
+  return training_flops(weights, elements({sequences, length})) +
+         layers * causal_training_flops(sequences, length, 2 * static_cast<double>(width));
+}
+
 }  // namespace examples

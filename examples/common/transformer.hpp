@@ -33,6 +33,8 @@ TORCH_MODULE(Block);
 
 /// Parameters of a Transformer, told without making one.
 std::int64_t parameter_count(const TransformerOptions& options);
+/// FLOPs of a training step on so many sequences: of products with weights, and of attention.
+double training_flops(const TransformerOptions& options, std::int64_t sequences);
 
 /// Operators of its forward and backward pass, about.
 double launches_of_step(const TransformerOptions& options);

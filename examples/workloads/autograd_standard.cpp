@@ -32,15 +32,19 @@ Sizes sizes_of(const std::string& size, bool wide) {
                                   {20, 16, 1024, 2048});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.inner});
+  return examples::training_flops(2 * of_data, examples::elements({sizes.updates, sizes.batch}), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup, bool wide) {
   const Sizes sizes = sizes_of(setup.size, wide);
   const double data = examples::elements({sizes.updates, sizes.batch, sizes.width});
   const double weights =
       examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, sizes.width);
-  bench::Estimate out = examples::estimate_of_elements(
-      2 * data + weights, examples::elements({sizes.batch, sizes.width}) + 1 + weights,
-      examples::float_or_half_bytes(setup),
-      examples::training_flops(weights, examples::elements({sizes.updates, sizes.batch})));
+  bench::Estimate out =
+      examples::estimate_of_elements(2 * data + weights, examples::elements({sizes.batch, sizes.width}) + 1 + weights,
+                                     examples::float_or_half_bytes(setup), flops_of(sizes));
   out.launches = (examples::training_launches(4) + 8) * static_cast<double>(sizes.updates);
   out.half = setup.device == "cuda";
   return out;
@@ -57,6 +61,8 @@ class Updates : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(data_.size(0) * data_.size(1));
+    work.flops = flops_of(sizes_of(size(), wide_));
+    work.flops_type = examples::flops_type_of(data_.scalar_type());
     return work;
   }
   std::vector<bench::Metric> metrics() override {

@@ -28,14 +28,19 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {128, 32, 64}, {512, 256, 512}, {128, 1024, 4096});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.hidden});
+  return examples::training_flops(of_data + examples::elements({sizes.hidden, kOutputs}),
+                                  static_cast<double>(sizes.samples), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double weights =
       examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kOutputs);
-  bench::Estimate out =
-      examples::estimate_of_elements(examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
-                                     examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes,
-                                     examples::training_flops(weights, static_cast<double>(sizes.samples)));
+  bench::Estimate out = examples::estimate_of_elements(
+      examples::elements({sizes.samples, sizes.width + kOutputs}) + weights,
+      examples::elements({sizes.samples, kOutputs}) + weights, examples::kFloatBytes, flops_of(sizes));
   out.launches = examples::training_launches(6) * static_cast<double>(sizes.samples);
   return out;
 }
@@ -49,6 +54,8 @@ class Batches : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(x_.size(0));
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = "fp32";
     return work;
   }
   std::vector<bench::Metric> metrics() override {
@@ -124,6 +131,7 @@ bench::Benchmark batch_size() {
   benchmark.baseline = {[] { return std::make_unique<Batches>(1); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
   benchmark.optimized = {[] { return std::make_unique<Batches>(128); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
   benchmark.least_ratio_cpu = 3;
+  benchmark.least_ratio_cuda = 20;
   return benchmark;
 }
 

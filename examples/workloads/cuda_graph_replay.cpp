@@ -20,6 +20,7 @@ bench::Benchmark cuda_graph_replay() {
   benchmark.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kEager); }, {}, {1e-5, 1e-6}};
   benchmark.optimized = {[] { return std::make_unique<GraphDecoding>(Launching::kSharedPool); }, {}, {1e-5, 1e-6}};
   benchmark.check_steps = 2;
+  benchmark.least_ratio_cuda = 2;
   benchmark.skip = examples::skip_without_graphs;
   return benchmark;
 }

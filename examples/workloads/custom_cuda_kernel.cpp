@@ -95,6 +95,7 @@ bench::Benchmark custom_cuda_kernel() {
   benchmark.baseline = {[] { return std::make_unique<Activation>(false); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
   benchmark.optimized = {[] { return std::make_unique<Activation>(true); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
   benchmark.least_ratio_cpu = 1.2;
+  benchmark.least_ratio_cuda = 1.2;
   benchmark.skip = [](const bench::Setup& setup) -> std::string {
     return setup.device == "cuda" && !kernels::device_kernels_built() ? "feature_not_built" : "";
   };

@@ -34,6 +34,12 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {96, 64, 32, 16}, {4000, 1024, 512, 64}, {2000, 1024, 512, 64});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.hidden});
+  return examples::training_flops(of_data + examples::elements({sizes.hidden, kClasses}),
+                                  static_cast<double>(sizes.records), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const auto records = static_cast<double>(sizes.records);
@@ -43,7 +49,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
       examples::linear_elements(sizes.width, sizes.hidden) + examples::linear_elements(sizes.hidden, kClasses);
   return {.input_bytes = examples::kFloatBytes * (data + weights) + examples::kIndexBytes * records,
           .output_bytes = examples::kFloatBytes * (data + weights + 1),
-          .flops = examples::training_flops(weights, records),
+          .flops = flops_of(sizes),
           .launches = (examples::training_launches(6) + 4) * records / static_cast<double>(sizes.batch),
           .random_numbers = data + weights + records,
           .waiting_s = kReadSteps * reading_s,
@@ -73,6 +79,8 @@ class Epoch : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(sizes_.records);
+    work.flops = flops_of(sizes_);
+    work.flops_type = "fp32";
     return work;
   }
   std::vector<bench::Metric> metrics() override {

@@ -30,9 +30,9 @@ Sizes sizes_of(const std::string& size) {
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
-                                     static_cast<double>(examples::parameter_count(sizes.model)),
-                                     kParts * examples::launches_of_step(sizes.model));
+  return examples::language_estimate(
+      sizes.batch, sizes.model.sequence_length, static_cast<double>(examples::parameter_count(sizes.model)),
+      examples::training_flops(sizes.model, sizes.batch), kParts * examples::launches_of_step(sizes.model));
 }
 
 class Training : public examples::LanguageVariant {
@@ -69,6 +69,10 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override {
+    const Sizes sizes = sizes_of(size());
+    return examples::training_flops(sizes.model, sizes.batch);
+  }
   void make() override {
     const Sizes sizes = sizes_of(size());
     draw_tokens(sizes.batch, sizes.model.sequence_length, sizes.model.vocabulary);
@@ -93,6 +97,7 @@ bench::Benchmark gradient_accumulation() {
   benchmark.baseline = {[] { return std::make_unique<Training>(1); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
   benchmark.optimized = {[] { return std::make_unique<Training>(kParts); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
   benchmark.least_ratio_cpu = 3;
+  benchmark.least_ratio_cuda = 3;
   benchmark.check_steps = 2;
   return benchmark;
 }

@@ -26,14 +26,19 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {128, 32, 128, 4}, {512, 256, 1024, 16}, {4096, 512, 2048, 8});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.inner});
+  return examples::training_flops(2 * of_data * static_cast<double>(sizes.blocks), static_cast<double>(sizes.batch),
+                                  of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double data = examples::elements({sizes.batch, sizes.width});
   const double weights = static_cast<double>(sizes.blocks) * (examples::linear_elements(sizes.width, sizes.inner) +
                                                               examples::linear_elements(sizes.inner, sizes.width));
   bench::Estimate out =
-      examples::estimate_of_elements(2 * data + weights, data + 1 + weights, examples::kFloatBytes,
-                                     examples::training_flops(weights, static_cast<double>(sizes.batch)));
+      examples::estimate_of_elements(2 * data + weights, data + 1 + weights, examples::kFloatBytes, flops_of(sizes));
   out.launches = (examples::training_launches(4) + 4) * static_cast<double>(sizes.blocks);
   return out;
 }
@@ -79,6 +84,8 @@ class Step : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(data_.size(0));
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = "fp32";
     return work;
   }
 

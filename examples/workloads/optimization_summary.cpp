@@ -55,17 +55,17 @@ Sizes sizes_of(const std::string& size) {
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  const auto [parameters, forward_flops] = examples::costs_of(sizes.model, sizes.image);
+  const examples::ResNetCosts costs = examples::costs_of(sizes.model, sizes.image);
   const auto count = static_cast<double>(sizes.batches * sizes.batch);
   const double image = examples::elements({3, sizes.image, sizes.image});
   const double logits = examples::elements({sizes.batch, sizes.model.classes});
   const auto drawn = static_cast<double>(kUnseen + sizes.model.classes) + count;
   const double reading_s = count * std::chrono::duration<double>(sizes.read).count();
-  return {.input_bytes = examples::kFloatBytes * (count * image + parameters) + examples::kIndexBytes * count,
-          .output_bytes = examples::kFloatBytes * (logits + 1 + 2 * parameters),
-          .flops = 3 * forward_flops * count,
+  return {.input_bytes = examples::kFloatBytes * (count * image + costs.parameters) + examples::kIndexBytes * count,
+          .output_bytes = examples::kFloatBytes * (logits + 1 + 2 * costs.parameters),
+          .flops = costs.training_flops * count,
           .launches = static_cast<double>(sizes.batches * sizes.model.blocks) * kLaunchesOfBlocks,
-          .random_numbers = drawn * image + parameters,
+          .random_numbers = drawn * image + costs.parameters,
           .waiting_s = kCheckedSteps * reading_s,
           .step_waiting_s = reading_s};
 }
@@ -89,6 +89,8 @@ class Training : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(images_.size(0));
+    work.flops = examples::costs_of(sizes_.model, sizes_.image).training_flops * work.samples;
+    work.flops_type = flops_type();
     return work;
   }
 
@@ -103,6 +105,12 @@ class Training : public examples::TensorVariant {
   }
 
  private:
+  /// cuDNN computes convolutions of floats in TF32 by itself.
+  std::string flops_type() const {
+    if (changes_.bfloat16) return examples::flops_type_of(torch::kBFloat16);
+    return device().is_cuda() && at::globalContext().allowTF32CuDNN() ? "tf32" : "fp32";
+  }
+
   template <typename Loader>
   static bool next(Loader& loader, std::optional<torch::data::Iterator<torch::data::Example<>>>& batch) {
     const ProfileRange range("dataloader_next");

@@ -32,14 +32,23 @@ Sizes sizes_of(const std::string& size) {
                                   {16384, {256, 2048, 2048, 2048, 256}});
 }
 
+double flops_of(const Sizes& sizes) {
+  double weights = 0;
+  for (std::size_t i = 0; i + 1 < sizes.widths.size(); ++i)
+    weights += examples::elements({sizes.widths[i], sizes.widths[i + 1]});
+  return examples::training_flops(weights, examples::elements({kUpdates, sizes.batch}),
+                                  examples::elements({sizes.widths[0], sizes.widths[1]}));
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
-  const auto& [batch, widths] = sizes_of(setup.size);
+  const Sizes sizes = sizes_of(setup.size);
+  const auto& [batch, widths] = sizes;
   double weights = 0;
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) weights += examples::linear_elements(widths[i], widths[i + 1]);
   const double rows = examples::elements({kUpdates, batch});
   return examples::estimate_of_elements(rows * static_cast<double>(widths.front() + widths.back()) + weights,
                                         examples::elements({batch, widths.back()}) + 1 + 2 * weights,
-                                        examples::kFloatBytes, examples::training_flops(weights, rows));
+                                        examples::kFloatBytes, flops_of(sizes));
 }
 
 class Training : public examples::TensorVariant {
@@ -53,9 +62,8 @@ class Training : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(data_.size(0) * data_.size(1));
-    double weights = 0;
-    for (const torch::Tensor& weight : net_->parameters()) weights += static_cast<double>(weight.numel());
-    work.flops = 6 * weights * work.samples;
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = examples::flops_type_of(type_);
     return work;
   }
 

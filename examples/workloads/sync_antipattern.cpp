@@ -23,13 +23,19 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {4, 8, 32}, {50, 32, 128}, {16, 2048, 2048});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.width});
+  return examples::training_flops(of_data + static_cast<double>(sizes.width),
+                                  examples::elements({sizes.batches, sizes.batch}), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double rows = examples::elements({sizes.batches, sizes.batch});
   const double weights =
       examples::linear_elements(sizes.width, sizes.width) + examples::linear_elements(sizes.width, 1);
   bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights, weights,
-                                                       examples::kFloatBytes, examples::training_flops(weights, rows));
+                                                       examples::kFloatBytes, flops_of(sizes));
   out.output_bytes += sizeof(double);  // the sum of losses
   out.launches = (examples::training_launches(5) + 6) * static_cast<double>(sizes.batches);
   return out;
@@ -65,6 +71,8 @@ class Loop : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(x_.size(0) * x_.size(1));
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = "fp32";
     return work;
   }
   std::vector<bench::Metric> metrics() override {

@@ -27,6 +27,12 @@ Sizes sizes_of(const std::string& size) {
   return examples::of_size<Sizes>(size, {3, 8, 64, 16}, {10, 32, 1024, 256}, {10, 32, 1024, 256});
 }
 
+double flops_of(const Sizes& sizes) {
+  const double of_data = examples::elements({sizes.width, sizes.inner});
+  return examples::training_flops(of_data + static_cast<double>(sizes.inner),
+                                  examples::elements({sizes.updates, sizes.batch}), of_data);
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
   const double rows = examples::elements({sizes.updates, sizes.batch});
@@ -34,7 +40,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
       examples::linear_elements(sizes.width, sizes.inner) + examples::linear_elements(sizes.inner, 1);
   bench::Estimate out = examples::estimate_of_elements(rows * static_cast<double>(sizes.width + 1) + weights,
                                                        static_cast<double>(sizes.updates) + 2 * weights,
-                                                       examples::kFloatBytes, examples::training_flops(weights, rows));
+                                                       examples::kFloatBytes, flops_of(sizes));
   out.launches = (examples::training_launches(4) + 4 * examples::kAdamWLaunches) * static_cast<double>(sizes.updates);
   return out;
 }
@@ -52,6 +58,8 @@ class Training : public examples::TensorVariant {
   bench::Work work() override {
     bench::Work work;
     work.samples = static_cast<double>(data_.size(0) * data_.size(1));
+    work.flops = flops_of(sizes_of(size()));
+    work.flops_type = "fp32";
     return work;
   }
 

@@ -40,12 +40,22 @@ double parameter_count(const Shape& shape) {
   return examples::elements({2 * shape.vocabulary + 1, width}) + static_cast<double>(shape.layers) * layer;
 }
 
+double flops_of(const Shape& shape) {
+  const std::int64_t width = shape.width, keys = width / shape.heads * shape.key_heads;
+  const auto layers = static_cast<double>(shape.layers);
+  const double weights = layers * examples::elements({2 * width + 2 * keys + 3 * shape.inner, width}) +
+                         examples::elements({shape.vocabulary, width});
+  return examples::training_flops(weights, examples::elements({shape.batch, shape.length})) +
+         layers * examples::causal_training_flops(shape.batch, shape.length, 2 * static_cast<double>(width));
+}
+
 bench::Estimate estimate(const bench::Setup& setup) {
   const Shape shape = shape_of(setup.size);
   // Of a layer: norms of five operators, attention of twenty, casts; nine parameters.
   const double launches =
       (examples::training_launches(40) + 9 * examples::kAdamWLaunches) * static_cast<double>(shape.layers);
-  bench::Estimate out = examples::language_estimate(shape.batch, shape.length, parameter_count(shape), launches);
+  bench::Estimate out =
+      examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape), launches);
   // Scores as float and as half, forward and backward.
   out.bytes = 40 * examples::elements({shape.layers, shape.batch, shape.heads, shape.length, shape.length});
   out.half = setup.device == "cuda";
@@ -157,6 +167,8 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override { return flops_of(shape_of(size())); }
+  torch::ScalarType products_type() const override { return device().is_cuda() ? torch::kBFloat16 : torch::kFloat; }
   void make() override {
     const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);

@@ -44,7 +44,8 @@ bench::Estimate estimate(const bench::Setup& setup) {
   const auto parameters = static_cast<double>(examples::parameter_count(model));
   // With a cast of each parameter and its gradient, and its update: a block has twelve.
   const double launches = examples::launches_of_step(model) + static_cast<double>(3 * 12 * model.layers);
-  bench::Estimate out = examples::language_estimate(batch, model.sequence_length, parameters, launches);
+  bench::Estimate out = examples::language_estimate(batch, model.sequence_length, parameters,
+                                                    examples::training_flops(model, batch), launches);
   out.half = setup.device == "cuda";
   const double logits = examples::elements({batch, model.sequence_length, model.vocabulary});
   // The loss and weights, and logits, which autocast has in bfloat16; no gradients.
@@ -62,6 +63,11 @@ class Training : public examples::LanguageVariant {
 
  protected:
   virtual void prepare() = 0;
+  double step_flops() const override {
+    const auto [batch, model] = sizes_of(size());
+    return examples::training_flops(model, batch);
+  }
+  torch::ScalarType products_type() const override { return device().is_cuda() ? torch::kBFloat16 : torch::kFloat; }
   void make() override {
     const Sizes sizes = sizes_of(size());
     options_ = sizes.model;

@@ -29,9 +29,9 @@ Sizes sizes_of(const std::string& size) {
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  return examples::language_estimate(sizes.batch, sizes.model.sequence_length,
-                                     static_cast<double>(examples::parameter_count(sizes.model)),
-                                     examples::launches_of_step(sizes.model));
+  return examples::language_estimate(
+      sizes.batch, sizes.model.sequence_length, static_cast<double>(examples::parameter_count(sizes.model)),
+      examples::training_flops(sizes.model, sizes.batch), examples::launches_of_step(sizes.model));
 }
 
 class Training : public examples::LanguageVariant {
@@ -55,6 +55,10 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
+  double step_flops() const override {
+    const Sizes sizes = sizes_of(size());
+    return examples::training_flops(sizes.model, sizes.batch);
+  }
   void make() override {
     Sizes sizes = sizes_of(size());
     sizes.model.dropout = 0.1;

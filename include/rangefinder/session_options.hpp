@@ -41,10 +41,11 @@ enum class OverflowPolicy : std::uint8_t {
 enum class GraphTracing : std::uint8_t {
   /// Each operation. The default.
   kNodes,
-  /// One record for each launch, with its time and without operations.
+  /// One record for each launch, with its time and without operations. By operation where CUPTI would crash: at graphs
+  /// that were instantiated before.
   kWhole,
-  /// Each operation in the first `graph_node_replays` launches of a graph, then one record for each launch. While any
-  /// graph is new, all graphs are recorded by operation.
+  /// One record for each launch; and each operation in `graph_node_replays` launches of a graph, from its third or so
+  /// on. Meanwhile all graphs are recorded by operation.
   kAutomatic,
 };
 
@@ -155,8 +156,8 @@ struct SessionOptions {
   bool cuda_sync = true;
   /// Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX).
   bool cuda_overhead = true;
-  /// How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the first
-  /// `graph_node_replays` launches of a graph.
+  /// How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole except
+  /// `graph_node_replays` of each graph.
   GraphTracing graph_tracing = GraphTracing::kNodes;
   /// Launches of each graph that `GraphTracing::kAutomatic` records by operation. At least 1.
   std::uint32_t graph_node_replays = 10;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/operator_flops.hpp"
 
+#include "analysis/attention_flops.hpp"
+#include "analysis/operator_shapes.hpp"
 #include "analysis/operators_without_flops.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
-#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -16,79 +16,7 @@
 namespace rangefinder::analysis {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
-// An operator has a handful of inputs of a handful of dimensions; a file may claim more.
-constexpr std::size_t kMaxInputs = 64;
-constexpr std::size_t kMaxDimensions = 16;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
-
-using Flops = std::optional<std::uint64_t>;
-
-/// Nothing where sizes make no sense or there are too many.
-class Product {
- public:
-  Product& times(std::int64_t factor) noexcept {
-    ok_ = ok_ && factor >= 0 && !__builtin_mul_overflow(value_, static_cast<std::uint64_t>(factor), &value_);
-    return *this;
-  }
-  Product& times(const Shape& shape) noexcept {
-    for (const std::int64_t size : shape) times(size);
-    return *this;
-  }
-  Flops value() const noexcept { return ok_ ? Flops(value_) : std::nullopt; }
-
- private:
-  std::uint64_t value_ = 1;
-  bool ok_ = true;
-};
-
-/// The numbers of `[4, 288]`, wherever they stand in the text; nothing of anything else.
-Shape numbers_in(std::string_view text) {
-  Shape numbers;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end && numbers.size() <= kMaxDimensions) {
-    std::int64_t number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error == std::errc()) numbers.push_back(number);
-    at = next != at ? next : at + 1;
-  }
-  return numbers;
-}
-
-/// `[[4, 288], [], [10]]`, a list each. A list of lists (an input that is a list of tensors) is one without numbers.
-std::vector<Shape> shapes_in(std::string_view text) {
-  std::vector<Shape> shapes;
-  int depth = 0;
-  bool nested = false;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size() && shapes.size() < kMaxInputs; ++i) {
-    if (text[i] == '[') {
-      ++depth;
-      if (depth == 2) begin = i + 1;
-      nested = depth > 2 || (nested && depth != 2);
-    } else if (text[i] == ']') {
-      if (depth == 2) shapes.push_back(nested ? Shape{} : numbers_in(text.substr(begin, i - begin)));
-      if (depth == 2) nested = false;
-      --depth;
-    }
-  }
-  return shapes;
-}
-
-/// `["", "[1, 1]", "2"]`: the texts between quotes.
-std::vector<std::string_view> texts_in(std::string_view text) {
-  std::vector<std::string_view> texts;
-  for (std::size_t at = text.find('"'); at != std::string_view::npos && texts.size() < kMaxInputs;) {
-    std::size_t end = at + 1;
-    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-    if (end >= text.size()) break;
-    texts.push_back(text.substr(at + 1, end - at - 1));
-    at = text.find('"', end + 1);
-  }
-  return texts;
-}
 
 /// Of two matrices, or batches of them, that are multiplied.
 Flops product_of(const std::vector<Shape>& shapes, std::size_t first, std::size_t dimensions) {
@@ -121,8 +49,6 @@ const Convolution* find_convolution(std::string_view name) noexcept {
                                          [&](const Convolution& each) { return each.name == name; });
   return found == std::end(kConvolutions) ? nullptr : found;
 }
-
-bool is_true(std::string_view value) noexcept { return value.find_first_of("T1") != std::string_view::npos; }
 
 /// One number for every dimension, or a number each; nothing of anything else.
 Shape per_dimension(std::string_view text, std::size_t dimensions) {
@@ -197,73 +123,6 @@ Flops convolution_backward(const std::vector<Shape>& shapes, const std::vector<s
   return product.times(static_cast<std::int64_t>(gradients_wanted(values[10]))).value();
 }
 
-/// scaled_dot_product_attention, what it calls, and what that calls; a compiled program calls those by themselves. A
-/// backward pass takes the gradient of the output first, then the same.
-struct Attention {
-  std::string_view name;
-  bool backward;
-  bool heads_last;      ///< batch, sequence, heads, length; else batch, heads, sequence, length
-  std::size_t offsets;  ///< where sequences of different lengths begin is this argument; 0: there is none
-};
-
-constexpr Attention kAttention[] = {
-    {"scaled_dot_product_attention", false, false, 0},
-    {"_scaled_dot_product_flash_attention", false, false, 0},
-    {"_scaled_dot_product_efficient_attention", false, false, 0},
-    {"_scaled_dot_product_cudnn_attention", false, false, 0},
-    {"_scaled_dot_product_flash_attention_for_cpu", false, false, 0},
-    {"_scaled_dot_product_fused_attention_overrideable", false, false, 0},
-    {"_scaled_dot_product_attention_math", false, false, 0},
-    {"_scaled_dot_product_attention_math_for_mps", false, false, 0},
-    {"_flash_attention_forward", false, true, 3},
-    {"_efficient_attention_forward", false, true, 4},
-    {"_cudnn_attention_forward", false, false, 4},
-    {"_scaled_dot_product_flash_attention_backward", true, false, 0},
-    {"_scaled_dot_product_efficient_attention_backward", true, false, 0},
-    {"_scaled_dot_product_cudnn_attention_backward", true, false, 0},
-    {"_scaled_dot_product_flash_attention_for_cpu_backward", true, false, 0},
-    {"_scaled_dot_product_fused_attention_overrideable_backward", true, false, 0},
-    {"_flash_attention_backward", true, true, 6},
-    {"_efficient_attention_backward", true, true, 6},
-    {"_cudnn_attention_backward", true, false, 9},
-};
-
-const Attention* find_attention(std::string_view name) noexcept {
-  const auto* const found = std::find_if(std::begin(kAttention), std::end(kAttention),
-                                         [&](const Attention& each) { return each.name == name; });
-  return found == std::end(kAttention) ? nullptr : found;
-}
-
-/// Products of every query with every key, each as long as a query or as a value: forward one of each (query and key,
-/// then the weights and value). Backward the weights are computed again; then they and value, and query and key, each
-/// have two gradients. Nothing where lengths of sequences differ and so are not in the shapes.
-Flops attention_flops(const Attention& of, const std::vector<Shape>& shapes) {
-  const std::size_t first = of.backward ? 1 : 0;
-  if (shapes.size() < first + 3 || (of.offsets != 0 && shapes.size() > of.offsets && !shapes[of.offsets].empty()))
-    return std::nullopt;
-  const Shape &query = shapes[first], &key = shapes[first + 1], &value = shapes[first + 2];
-  for (const Shape* each : {&query, &key, &value})
-    if (each->size() != 4) return std::nullopt;
-  const std::size_t heads = of.heads_last ? 2 : 1, sequence = of.heads_last ? 1 : 2;
-  if (key[0] != query[0] || value[0] != query[0] || key[3] != query[3]) return std::nullopt;
-  if (value[sequence] != key[sequence] || value[heads] != key[heads]) return std::nullopt;
-  if (key[heads] == 0 || query[heads] % key[heads] != 0) return std::nullopt;  // queries may share keys
-  const auto products = [&](std::int64_t length, std::int64_t times) {
-    return Product()
-        .times(2)
-        .times(query[0])
-        .times(query[1])
-        .times(query[2])
-        .times(key[sequence])
-        .times(length)
-        .times(times);
-  };
-  const Flops a = products(query[3], of.backward ? 3 : 1).value(), b = products(value[3], of.backward ? 2 : 1).value();
-  std::uint64_t sum = 0;
-  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return std::nullopt;
-  return sum;
-}
-
 Flops elementwise(const std::vector<Shape>& shapes) {
   return shapes.empty() || shapes[0].empty() ? 0 : Product().times(shapes[0]).value();
 }
@@ -302,8 +161,16 @@ Flops flops_by_formula(std::string_view name, std::string_view shapes_text, std:
   if (name == "convolution_backward") return convolution_backward(shapes, texts_in(values_text));
   if (const Convolution* const found = find_convolution(name))
     return convolution(*found, shapes, texts_in(values_text));
-  if (const Attention* const found = find_attention(name)) return attention_flops(*found, shapes);
+  if (is_attention(name)) return attention_flops(name, shapes, texts_in(values_text));
   return std::nullopt;
+}
+
+/// How many of its arguments may be tensors that it reads: behind them an overload `out`, which compiled programs call,
+/// has what it writes.
+std::size_t most_inputs(std::string_view name) noexcept {
+  if (name == "mm" || name == "bmm" || name == "add" || name == "mul") return 2;
+  if (name == "addmm" || name == "baddbmm") return 3;
+  return name == "_scaled_mm" ? 7 : std::numeric_limits<std::size_t>::max();
 }
 
 /// What the operator gives, from what it takes; it is one that has operations to count.
@@ -319,12 +186,7 @@ std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& s
   if (const Convolution* const found = find_convolution(name)) return {convolved(*found, shapes, values)};
   if (name == "convolution_backward")
     return gradients_wanted(values[10]) == 1 ? std::vector<Shape>{shapes[2]} : std::vector<Shape>{shapes[1], shapes[2]};
-  if (const Attention* const found = find_attention(name)) {
-    if (found->backward) return {shapes[1], shapes[2], shapes[3]};
-    Shape out = shapes[0];
-    out.back() = shapes[2].back();
-    return {out};
-  }
+  if (is_attention(name)) return attention_outputs(name, shapes);
   // Element by element: of the larger one, where the other is repeated.
   Shape out = shapes[0];
   if (shapes.size() > 1 && Product().times(shapes[1]).value() > Product().times(out).value()) out = shapes[1];
@@ -354,7 +216,7 @@ bool has_operator_flops(std::string_view name) noexcept {
   if (!name.starts_with(kAten)) return false;
   name.remove_prefix(kAten.size());
   return name == "_scaled_mm" || name == "convolution_backward" || find_convolution(name) != nullptr ||
-         find_attention(name) != nullptr;
+         is_attention(name);
 }
 
 std::string_view operator_type(std::string_view name, std::string_view types_text) {
@@ -373,8 +235,9 @@ std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text
     const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value().value_or(0);
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
   };
-  for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);
   const std::string_view short_name = name.substr(kAten.size());
+  const std::size_t inputs = std::min({shapes.size(), types.size(), most_inputs(short_name)});
+  for (std::size_t i = 0; i < inputs; ++i) add(shapes[i], types[i]);
   for (const Shape& output : outputs_of(short_name, shapes, texts_in(values_text)))
     add(output, operator_type(name, types_text));
   return sum;

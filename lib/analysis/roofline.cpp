@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace rangefinder::analysis {
@@ -28,6 +29,7 @@ struct Counted {
   std::int64_t end_ns;
   Work work;
   RangeIndex owner = kNone;
+  std::int64_t time_ns = 0;  ///< of its own, on the device or on the host
 };
 
 /// By thread, in order of time, disjoint.
@@ -49,7 +51,7 @@ ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
       continue;
     }
     const std::string_view types = timeline.text(operators.types[row]);
-    Counted counted{range, ranges.begin_ns[range], ranges.end_ns[range], {}};
+    Counted counted{range, ranges.begin_ns[range], ranges.end_ns[range], {}, RangeIndex(kNone), 0};
     counted.work.flops[static_cast<std::size_t>(precision_of(operator_type(name, types)))] = static_cast<double>(flops);
     counted.work.bytes = static_cast<double>(operator_bytes(name, shapes, types, values));
     threads[ranges.thread[range]].push_back(counted);
@@ -84,10 +86,13 @@ void own_by_device(const Timeline& timeline, const Projection& projection, ByThr
     const LaunchIndex launch = activities.launch[activity];
     if (launch == kNone || timeline.launches.thread[launch] >= threads.size()) continue;
     Counted* const counted = find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
+    if (counted == nullptr) continue;
+    const std::int64_t length_ns = activities.end_ns[activity] - activities.begin_ns[activity];
+    counted->time_ns += length_ns;
     const RangeIndex owner(projection.owner[activity]);
-    if (counted == nullptr || owner >= out.ranges.size()) continue;
+    if (owner >= out.ranges.size()) continue;
     if (counted->owner == kNone) counted->owner = owner;
-    out.ranges[owner].known_ns += activities.end_ns[activity] - activities.begin_ns[activity];
+    out.ranges[owner].known_ns += length_ns;
   }
 }
 
@@ -106,6 +111,7 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
     std::vector<RangeIndex> open;
     std::size_t next = 0;
     for (Counted& counted : threads[thread]) {
+      counted.time_ns = counted.end_ns - counted.begin_ns;
       for (; next < order.size() && ranges.begin_ns[order[next]] <= counted.begin_ns; ++next) {
         while (!open.empty() && ranges.end_ns[open.back()] <= ranges.begin_ns[order[next]]) open.pop_back();
         open.push_back(order[next]);
@@ -113,9 +119,30 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
       while (!open.empty() && ranges.end_ns[open.back()] <= counted.begin_ns) open.pop_back();
       if (open.empty()) continue;
       counted.owner = open.back();
-      out.ranges[counted.owner].known_ns += counted.end_ns - counted.begin_ns;
+      out.ranges[counted.owner].known_ns += counted.time_ns;
     }
   }
+}
+
+std::vector<OperatorWork> by_operator(const Timeline& timeline, const ByThread& threads) {
+  std::unordered_map<std::uint32_t, OperatorWork> names;
+  for (const std::vector<Counted>& thread : threads) {
+    for (const Counted& counted : thread) {
+      const StringId name = timeline.ranges.name[counted.range];
+      OperatorWork& operators = names[static_cast<std::uint32_t>(name)];
+      operators.name = name;
+      ++operators.calls;
+      operators.work += counted.work;
+      operators.work.known_ns += counted.time_ns;
+    }
+  }
+  std::vector<OperatorWork> out;
+  out.reserve(names.size());
+  for (const auto& [id, operators] : names) out.push_back(operators);
+  std::sort(out.begin(), out.end(), [&](const OperatorWork& a, const OperatorWork& b) {
+    return std::pair(-a.work.known_ns, timeline.text(a.name)) < std::pair(-b.work.known_ns, timeline.text(b.name));
+  });
+  return out;
 }
 
 /// "flop_tensor_bf16" is bf16, "flop_fp32" fp32; kPrecisions: no operations.
@@ -186,6 +213,7 @@ WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projecti
     for (const Counted& counted : thread)
       if (counted.owner != kNone) out.ranges[counted.owner] += counted.work;
   }
+  out.operators = by_operator(timeline, threads);
   return out;
 }
 

@@ -31,13 +31,21 @@ struct Work {
   Work& operator+=(const Work& other) noexcept;
 };
 
+/// Calls of the operators of one name. `work.known_ns`: their time.
+struct OperatorWork {
+  StringId name = StringId::kEmpty;
+  std::uint64_t calls = 0;
+  Work work;
+};
+
 /// By shapes of operators' inputs (OperatorTable, with texts), of those that operator_flops knows; inside one that is
 /// counted none is counted again. Exclusive: what belongs to a range itself.
 struct WorkByShapes {
-  bool on_device = false;     ///< an operator counts where its first device work belongs; else where it ran on the host
-  std::vector<Work> ranges;   ///< parallel to Timeline::ranges
-  std::uint64_t counted = 0;  ///< operators
-  std::uint64_t without_shapes = 0;  ///< that would have been, had their inputs been recorded
+  bool on_device = false;    ///< an operator counts where its first device work belongs; else where it ran on the host
+  std::vector<Work> ranges;  ///< parallel to Timeline::ranges
+  std::vector<OperatorWork> operators;  ///< those that count, the longest first
+  std::uint64_t counted = 0;            ///< operators
+  std::uint64_t without_shapes = 0;     ///< that would have been, had their inputs been recorded
 };
 WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
 

@@ -56,6 +56,8 @@ std::string cpu_key(std::string_view model, unsigned processors) {
   return "cpu_" + name + "_" + std::to_string(processors) + "t";
 }
 
+std::string_view cpu_model(std::string_view key) noexcept { return key.substr(0, key.rfind('_')); }
+
 std::string cpu_key() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

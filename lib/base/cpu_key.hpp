@@ -12,6 +12,9 @@ namespace rangefinder::base {
 std::string cpu_key();
 std::string cpu_key(std::string_view model, unsigned processors);
 
+/// "cpu_intel_xeon_platinum_8481c" of that key: a process may use fewer processors than there are.
+std::string_view cpu_model(std::string_view key) noexcept;
+
 /// "cpu_x86_64_avx512", "cpu_x86_64_avx2", "cpu_aarch64": the architecture, and on x86-64 the vector instructions by
 /// which libraries choose their kernels (levels v4 and v3 of the x86-64 ABI). Ratios of programs carry over within a
 /// family, times do not.

@@ -85,7 +85,8 @@ Json to_json(const Work& work) {
                        {"requests", work.requests},
                        {"bytes", work.bytes},
                        {"flops", work.flops},
-                       {"useful_share", work.useful_share}});
+                       {"useful_share", work.useful_share},
+                       {"flops_type", work.flops_type}});
 }
 
 Json to_json(const Estimate& estimate) {
@@ -129,8 +130,8 @@ Benchmark benchmark_from_json(JsonView json) {
 }
 
 Work work_from_json(JsonView json) {
-  return {json["tokens"].number(), json["samples"].number(), json["requests"].number(),
-          json["bytes"].number(),  json["flops"].number(),   json["useful_share"].number(1)};
+  return {json["tokens"].number(), json["samples"].number(),       json["requests"].number(), json["bytes"].number(),
+          json["flops"].number(),  json["useful_share"].number(1), json["flops_type"].text()};
 }
 
 Estimate estimate_from_json(JsonView json) {

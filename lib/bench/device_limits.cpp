@@ -9,11 +9,6 @@
 namespace rangefinder::bench {
 namespace {
 
-/// As the view roofline has it: of the first device that worked.
-std::string worked_device(const Timeline& timeline) {
-  return timeline.devices[timeline.streams[timeline.activities.stream.front()].device].name;
-}
-
 /// The row of the steps; null: there is none.
 JsonView step_row(JsonView view) {
   for (const JsonView row : view["rows"].items())
@@ -60,6 +55,10 @@ void add_counters(DeviceLimits& limits, JsonView row, double peak_bytes) {
 }
 
 }  // namespace
+
+std::string worked_device(const Timeline& timeline) {
+  return timeline.devices[timeline.streams[timeline.activities.stream.front()].device].name;
+}
 
 Result<DeviceLimits> device_limits(const Timeline& timeline, const MachinePeaks* peaks) {
   DeviceLimits limits;

@@ -18,6 +18,9 @@ struct DeviceLimits {
   std::string source;             ///< "shapes of operators", "counters", both with " and " between them; empty: none
 };
 
+/// The name of the first device that worked, as the view roofline has it. There is work on a device.
+std::string worked_device(const Timeline& timeline);
+
 /// From samples of hardware counters (`pm_sampling`) where there are some, else from the shapes of operators. Shapes
 /// and bytes need `peaks`; null: there are none.
 ///

@@ -5,10 +5,12 @@
 #include "bench/benchmark_json.hpp"
 #include "bench/correctness_check.hpp"
 #include "bench/profile.hpp"
+#include "report/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace rangefinder::bench {
@@ -20,11 +22,31 @@ Status append_samples(JsonView answer, VariantResult& variant, std::int64_t expe
   for (const JsonView each : answer["wall_ns"].items()) variant.wall_ns.push_back(each.number());
   for (const JsonView each : answer["cpu_ns"].items()) variant.cpu_ns.push_back(each.number());
   for (const JsonView each : answer["device_ns"].items()) variant.device_ns.push_back(each.number());
-  if (answer["energy_mj"].is_number())
-    variant.energy_mj = variant.energy_mj.value_or(0) + answer["energy_mj"].integer();
   const auto count = static_cast<std::size_t>(expected);
   if (answer["wall_ns"].items().size() == count && answer["cpu_ns"].items().size() == count) return {};
   return Error{ErrorCode::kUnreadable, fmt::format("the worker did not time {} steps", expected)};
+}
+
+/// Why the energy of a round is none of its steps; empty: it is.
+std::string energy_missing_of(JsonView answer, bool flushed) {
+  constexpr double kPeriods = 10;  // so that a reading too many or too few is less than a tenth
+  if (!answer["energy_mj"].is_number()) return "the worker tells no energy of this device";
+  if (flushed) return "what flushing the caches took is in it (--flush-cache)";
+  const double period_ns = answer["energy_period_ns"].number(-1), round_ns = answer["energy_ns"].number();
+  if (period_ns < 0) return "how often the sensor is read is not known (WorkerHooks::energy_period_ns)";
+  if (round_ns >= kPeriods * period_ns) return {};
+  return fmt::format("a round of steps takes {}, less than ten periods of the sensor ({}): more --iterations",
+                     report::readable_time(std::llround(round_ns)), report::readable_time(std::llround(period_ns)));
+}
+
+/// Energy of all rounds, or why not.
+void append_energy(JsonView answer, VariantResult& variant, bool flushed) {
+  if (!variant.energy_missing.empty()) return;
+  variant.energy_missing = energy_missing_of(answer, flushed);
+  if (variant.energy_missing.empty())
+    variant.energy_mj = variant.energy_mj.value_or(0) + answer["energy_mj"].integer();
+  else
+    variant.energy_mj.reset();
 }
 
 void read_memory(JsonView answer, VariantResult& variant, JsonView before) {
@@ -87,7 +109,7 @@ class Measurement {
     if (std::find(benchmark.sizes.begin(), benchmark.sizes.end(), row_.setup.size) == benchmark.sizes.end())
       return skip("size_not_offered");
     if (!start(variants_[0])) return true;
-    const Result<Json> answer = variants_[0].process->ask(request("skip", "baseline"));
+    const Result<Json> answer = ask(variants_[0], request("skip", "baseline"), Doing::kOther);
     if (!answer) {
       row_.fail(answer.error().message());
       return true;
@@ -122,9 +144,10 @@ class Measurement {
     return Json::object({{"do", "run"}, {"steps", steps}, {"flush", options_.run.flush_cache}});
   }
 
-  Result<Json> ask(Two& two, const Json& what) {
+  Result<Json> ask(Two& two, const Json& what, Doing doing) {
     Result<Json> answer = two.process->ask(what);
     if (!answer) return std::move(answer).error().with_context(two.name);
+    two.result->use.add(doing, *answer);
     return answer;
   }
 
@@ -137,7 +160,7 @@ class Measurement {
     const CorrectnessCheck check(row_.benchmark, setup, options_.folder, options_.run.disk_limit,
                                  [&](bool optimized, const Json& what) {
                                    part_done();
-                                   return ask(variants_[optimized ? 1 : 0], what);
+                                   return ask(variants_[optimized ? 1 : 0], what, Doing::kCheck);
                                  });
     if (Status status = check.run(row_); !status.ok()) return status;
     row_.correct = true;
@@ -155,12 +178,13 @@ class Measurement {
         two.process->quit();
         if (!start(two, true)) return Error{ErrorCode::kIo, row_.reason};
       }
-      if (Result<Json> answer = ask(two, request("open", two.name)); !answer) return answer.error();
-      if (Result<Json> answer = ask(two, run_request(row_.warmup)); !answer) return answer.error();
-      Result<Json> live = ask(two, Json::object({{"do", "memory"}}));
+      if (Result<Json> answer = ask(two, request("open", two.name), Doing::kSetup); !answer) return answer.error();
+      if (Result<Json> answer = ask(two, run_request(row_.warmup), Doing::kWarmUp); !answer) return answer.error();
+      Result<Json> live = ask(two, Json::object({{"do", "memory"}}), Doing::kOther);
       if (!live) return live.error();
       two.live = std::move(*live);
-      if (Result<Json> answer = ask(two, Json::object({{"do", "reset_peak"}})); !answer) return answer.error();
+      if (Result<Json> answer = ask(two, Json::object({{"do", "reset_peak"}}), Doing::kOther); !answer)
+        return answer.error();
     }
     return {};
   }
@@ -172,9 +196,10 @@ class Measurement {
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
       for (Two& two : variants_) {
-        const Result<Json> answer = ask(two, run_request(steps));
+        const Result<Json> answer = ask(two, run_request(steps), Doing::kSteps);
         if (!answer) return answer.error();
         if (Status status = append_samples(*answer, *two.result, steps); !status.ok()) return status;
+        append_energy(*answer, *two.result, options_.run.flush_cache);
       }
       if ((round + 1) * kRounds / rounds > round * kRounds / rounds) part_done();
     }
@@ -183,7 +208,7 @@ class Measurement {
 
   Status collect() {
     for (Two& two : variants_) {
-      const Result<Json> memory = ask(two, Json::object({{"do", "memory"}}));
+      const Result<Json> memory = ask(two, Json::object({{"do", "memory"}}), Doing::kOther);
       if (!memory) return memory.error();
       read_memory(*memory, *two.result, two.live);
     }
@@ -198,20 +223,23 @@ class Measurement {
         std::error_code code;
         std::filesystem::create_directories(stem, code);
         if (code) return base::system_error("create", stem, code.value());
-        const Result<Json> answer = ask(two, Json::object({{"do", "profile"},
-                                                           {"level", to_string(options_.run.profile)},
-                                                           {"steps", kProfiledSteps},
-                                                           {"capture", capture},
-                                                           {"folder", stem}}));
+        const Result<Json> answer = ask(two,
+                                        Json::object({{"do", "profile"},
+                                                      {"level", to_string(options_.run.profile)},
+                                                      {"steps", kProfiledSteps},
+                                                      {"capture", capture},
+                                                      {"folder", stem}}),
+                                        Doing::kRecording);
         if (!answer) return answer.error();
         Result<ProfileResult> profiled =
             profile_of(capture, *answer, *two.result, options_.run.profile, options_.peaks);
         if (!profiled) return profiled.error();
         two.result->profile = std::move(*profiled);
       }
-      const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}));
+      const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}), Doing::kOther);
       if (!finish) return finish.error();
       two.result->work = work_from_json(JsonView(*finish)["work"]);
+      two.result->peak = flops_peak(two.result->work, options_.peaks, options_.device_name);
       for (const JsonView metric : JsonView(*finish)["metrics"].items())
         two.result->metrics.push_back(metric_from_json(metric));
       part_done();

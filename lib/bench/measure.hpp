@@ -21,6 +21,7 @@ struct MeasureOptions {
   std::string folder;  ///< of this benchmark, exists
   std::function<void(std::uint64_t part)> progress;
   const MachinePeaks* peaks = nullptr;  ///< of the machine; null: not measured
+  std::string device_name{};            ///< as peaks name what is measured: "host", or a GPU
 };
 
 /// Checks the outputs of a benchmark, times its variants in turns, profiles them. What goes wrong is told by the row,

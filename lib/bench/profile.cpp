@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "bench/copy_overlap.hpp"
+#include "bench/device_limits.hpp"
 #include "bench/host_samples.hpp"
 #include "bench/report_view.hpp"
 
@@ -41,10 +42,36 @@ Json operators(const Timeline& timeline) {
   return out;
 }
 
-double flops_of(const Timeline& timeline) {
-  double sum = 0;
-  for (const OperatorGroup& group : key_averages(timeline).groups) sum += static_cast<double>(group.flops);
-  return sum;
+/// Operations and bytes of ranges and operators, by shapes or counters, as points of a roofline: the rows of two views
+/// of reports, and the peaks of what ran them.
+struct Roofline {
+  Json json;
+  double flops = 0;  ///< of all steps; an operator inside one that is counted is not counted again
+};
+
+Result<Roofline> roofline_of(const Timeline& timeline, const MachinePeaks* peaks) {
+  ReportOptions options;
+  options.peaks = peaks;
+  options.top = kRanges;
+  options.view = "roofline";
+  Result<Json> ranges = report_view(timeline, options);
+  if (!ranges) return ranges.error();
+  options.view = "roofline_operators";
+  Result<Json> operators = report_view(timeline, options);
+  if (!operators) return operators.error();
+  Roofline out;
+  for (const JsonView each : JsonView(*operators)["rows"].items()) out.flops += each["flops"].number();
+  const std::string device = timeline.activities.size() != 0 ? worked_device(timeline) : "host";
+  Json peaks_json = Json::array();
+  for (const MachinePeak& peak : peaks != nullptr ? peaks->rows : std::vector<MachinePeak>{}) {
+    if (peak.device == device && (peak.what == "flops" || peak.what == "bandwidth"))
+      peaks_json.push_back(Json::object({{"what", peak.what}, {"type", peak.type}, {"value", peak.value}}));
+  }
+  out.json = Json::object({{"device", device},
+                           {"peaks", std::move(peaks_json)},
+                           {"ranges", JsonView(*ranges)["rows"].json()},
+                           {"operators", JsonView(*operators)["rows"].json()}});
+  return out;
 }
 
 /// The worker's files, and ours: each tensor that was there when most memory was taken.
@@ -125,9 +152,13 @@ Result<ProfileResult> profile_of(const std::string& capture, JsonView answer, co
                            {"operators", operators(*timeline)}});
   if (!samples->is_null()) out["host_samples"] = std::move(*samples);
   if (Status status = add_memory_and_copies(*timeline, out); !status.ok()) return status.error();
-  // By shapes of operators: nothing that a counter has measured.
-  if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
-    out["flops_by_shapes"] = flops / static_cast<double>(steps);
+  if (level == ProfileLevel::kDeep || level == ProfileLevel::kRoofline) {
+    Result<Roofline> roofline = roofline_of(*timeline, peaks);
+    if (!roofline) return roofline.error();
+    // By shapes of operators: nothing that a counter has measured.
+    if (roofline->flops > 0 && steps > 0) out["flops_by_shapes"] = roofline->flops / static_cast<double>(steps);
+    if (level == ProfileLevel::kRoofline) out["roofline"] = std::move(roofline->json);
+  }
   Result<StepTime> time = step_time(*timeline);
   if (!time) return time.error();
   Result<DeviceLimits> limits = device_limits(*timeline, peaks);

@@ -124,6 +124,14 @@ std::optional<double> device_share(JsonView variant, const std::string& device) 
   return std::nullopt;
 }
 
+/// "41.2 % of 9.89e+14 FLOP/s in bf16", or why it is not known.
+std::string mfu_text(JsonView variant) {
+  const JsonView mfu = variant["mfu"];
+  if (mfu.is_null()) return "- (" + base::printable(variant["mfu_missing"].text("not timed")) + ")";
+  return fmt::format("{:.1f} % of {:.3g} FLOP/s in {}", mfu["value"].number() * 100, mfu["peak_flops_per_s"].number(),
+                     base::printable(mfu["type"].text()));
+}
+
 /// "bound by device memory (...)", or what is missing to tell.
 std::string bottleneck_text(JsonView bottleneck, std::string bound) {
   std::replace(bound.begin(), bound.end(), '_', ' ');
@@ -150,6 +158,7 @@ std::string section(JsonView row, const std::string& device) {
     out += fmt::format("\n**{}**: {}.\n", variant, bottleneck_text(bottleneck, bound));
     out += fmt::format("- Utilisation: processor {}, device {}\n", percent(processor_share(measured)),
                        percent(device_share(measured, device)));
+    out += "- MFU: " + mfu_text(measured) + "\n";
     out += "- Top " + top_of(measured["profile"]);
     if (std::string_view(variant) == "optimized") out += fmt::format("- Next: {}\n", what_to_try(bound));
   }

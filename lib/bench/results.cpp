@@ -19,6 +19,8 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 Json or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json statistics_json(const std::vector<double>& samples) {
@@ -62,22 +64,29 @@ Json bottleneck_json(const VariantResult& variant, const std::string& device) {
 Json variant_json(const VariantResult& variant, const std::string& device) {
   Json metrics = Json::array();
   for (const Metric& metric : variant.metrics) metrics.push_back(to_json(metric));
-  return Json::object({{"log", variant.log},
-                       {"wall_ns", statistics_json(variant.wall_ns)},
-                       {"cpu_ns", statistics_json(variant.cpu_ns)},
-                       {"device_ns", statistics_json(variant.device_ns)},
-                       {"samples", Json::object({{"wall_ns", numbers(variant.wall_ns)},
-                                                 {"cpu_ns", numbers(variant.cpu_ns)},
-                                                 {"device_ns", numbers(variant.device_ns)}})},
-                       {"energy_j_per_step", energy_of_a_step(variant)},
-                       {"peak_bytes", or_null(variant.peak_bytes)},
-                       {"setup_bytes", or_null(variant.setup_bytes)},
-                       {"growth_bytes", or_null(variant.growth_bytes)},
-                       {"rates", rates_of(variant.work, statistics_of(variant.wall_ns).p50)},
-                       {"work", to_json(variant.work)},
-                       {"metrics", std::move(metrics)},
-                       {"bottleneck", bottleneck_json(variant, device)},
-                       {"profile", variant.profile.tables}});
+  const double wall_p50 = statistics_of(variant.wall_ns).p50;
+  return Json::object(
+      {{"log", variant.log},
+       {"wall_ns", statistics_json(variant.wall_ns)},
+       {"cpu_ns", statistics_json(variant.cpu_ns)},
+       {"device_ns", statistics_json(variant.device_ns)},
+       {"samples", Json::object({{"wall_ns", numbers(variant.wall_ns)},
+                                 {"cpu_ns", numbers(variant.cpu_ns)},
+                                 {"device_ns", numbers(variant.device_ns)}})},
+       {"energy_j_per_step", energy_of_a_step(variant)},
+       {"energy_missing", text_or_null(variant.energy_missing)},
+       {"process_energy_j", variant.use.energy_mj ? Json(static_cast<double>(*variant.use.energy_mj) / 1000) : Json()},
+       {"goodput", goodput_json(variant.use, variant.wall_ns)},
+       {"peak_bytes", or_null(variant.peak_bytes)},
+       {"setup_bytes", or_null(variant.setup_bytes)},
+       {"growth_bytes", or_null(variant.growth_bytes)},
+       {"rates", rates_of(variant.work, wall_p50)},
+       {"work", to_json(variant.work)},
+       {"mfu", model_flops_json(variant.work, wall_p50, variant.peak)},
+       {"mfu_missing", wall_p50 > 0 ? text_or_null(variant.peak.missing) : Json()},
+       {"metrics", std::move(metrics)},
+       {"bottleneck", bottleneck_json(variant, device)},
+       {"profile", variant.profile.tables}});
 }
 
 Json correctness_json(const Row& row) {
@@ -176,6 +185,7 @@ Json results_json(const ResultsHead& head, const Json& rows, const std::vector<s
                        {"provenance", head.provenance.to_json()},
                        {"exit_code", exit_code},
                        {"notes", notes},
+                       {"energy", energy_json(rows, head.carbon_intensity)},
                        {"rows", rows}});
 }
 

@@ -18,6 +18,7 @@ struct ResultsHead {
   Provenance provenance;
   std::string worker;
   std::int64_t seed = 0;
+  double carbon_intensity = 0;  ///< grams of CO2e a kWh; 0: not told
 };
 
 Json row_json(const Row& row);

@@ -132,6 +132,42 @@ report::Table benchmarks_table(JsonView results) {
   return table;
 }
 
+report::Table efficiency_table(JsonView results) {
+  constexpr InText kSome = InText::kUnlessEmpty;
+  Table table({{"Benchmark"},
+               {"Variant"},
+               {"Goodput", "%", ColumnType::kDecimal, 2},
+               time_column("Useful"),
+               time_column("Processes"),
+               {"FLOPs a step", {}, ColumnType::kFlops, 0, kSome},
+               {"Type", {}, ColumnType::kText, 0, kSome},
+               decimal_column("MFU", "%", kSome),
+               {"Energy a step", "J", ColumnType::kDecimal, 3, kSome},
+               {"Energy", "Wh", ColumnType::kDecimal, 3, kSome}});
+  each_variant(results, [&](JsonView row, const char* name, JsonView) {
+    const JsonView variant = row[name], goodput = variant["goodput"], mfu = variant["mfu"];
+    if (goodput.is_null()) return;
+    table.text(row["name"].text()).text(name);
+    table.number(rounded(goodput["value"], 10000));
+    table.number(rounded(goodput["useful_ns"])).number(rounded(goodput["process_ns"]));
+    const JsonView flops = variant["work"]["flops"];
+    table.number(flops.number() > 0 ? rounded(flops) : report::kNull).text(variant["work"]["flops_type"].text());
+    table.number(rounded(mfu["value"], 1000));
+    table.number(rounded(variant["energy_j_per_step"], 1000)).number(rounded(variant["process_energy_j"], 1 / 3.6));
+  });
+  return table;
+}
+
+std::string energy_text(JsonView results) {
+  const JsonView energy = results["energy"];
+  if (energy.is_null()) return {};
+  std::string out = fmt::format("energy of the devices: {:.4g} kWh", energy["kwh"].number());
+  if (energy["co2e_g"].is_number())
+    out += fmt::format(", {:.4g} g CO2e at {:.4g} g/kWh", energy["co2e_g"].number(),
+                       energy["carbon_intensity_g_per_kwh"].number());
+  return out;
+}
+
 report::Table trainings_table(JsonView results) {
   Table table({{"Benchmark"},
                decimal_column("Samples/s baseline"),
@@ -204,6 +240,37 @@ report::Table operators_table(JsonView results) {
       const std::int64_t device = per_step(each, "device_self_ns", steps);
       table.number(per_step(each, "calls", steps)).number(per_step(each, "cpu_self_ns", steps));
       table.number(device != 0 ? device : report::kNull);
+    }
+  });
+  return table;
+}
+
+report::Table roofline_table(JsonView results) {
+  constexpr InText kSome = InText::kUnlessEmpty;
+  Table table({{"Benchmark"},
+               {"Variant"},
+               {"Range or operator"},
+               {"FLOPs", {}, ColumnType::kFlops},
+               bytes_column("Bytes"),
+               {"FLOP a byte", {}, ColumnType::kDecimal, 2},
+               {"GFLOP/s", {}, ColumnType::kDecimal, 3},
+               {"GB/s", {}, ColumnType::kDecimal, 3},
+               {"Types"},
+               {"Bound by", {}, ColumnType::kText, 0, kSome},
+               decimal_column("Of peak", "%", kSome)});
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
+    const std::int64_t steps = profile["steps"].integer();
+    for (const char* kind : {"ranges", "operators"}) {
+      std::size_t rows = 0;
+      for (const JsonView point : profile["roofline"][kind].items()) {
+        if (!(point["flops"].number() > 0) || rows++ == kMaxRows) continue;
+        const std::string name = point[std::string_view(kind) == "ranges" ? "range" : "operator"].text();
+        table.text(row["name"].text()).text(variant).text(name);
+        table.number(per_step(point, "flops", steps)).number(per_step(point, "bytes_b", steps));
+        table.number(rounded(point["flop_a_byte"], 100)).number(rounded(point["gflop_s"], 1000));
+        table.number(rounded(point["gb_s"], 1000)).text(point["types"].text()).text(point["bound_by"].text());
+        table.number(rounded(point["of_peak_percent"], 10));
+      }
     }
   });
   return table;

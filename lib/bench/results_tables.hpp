@@ -13,6 +13,13 @@ namespace rangefinder::bench {
 /// One row per benchmark: what became of it, time and bytes of both variants.
 report::Table benchmarks_table(JsonView results);
 
+/// One row per benchmark and variant that was timed: goodput, FLOPs of a step and the share of the peak that they
+/// reach, energy of a step and of all that its processes did.
+report::Table efficiency_table(JsonView results);
+
+/// "energy of the devices: 0.0123 kWh, 4.92 g CO2e at 400 g/kWh"; empty where none told it.
+std::string energy_text(JsonView results);
+
 /// One row per benchmark that reports an `accuracy`: what a change to a training brings and costs, side by side.
 report::Table trainings_table(JsonView results);
 
@@ -23,6 +30,10 @@ report::Table ranges_table(JsonView results);
 /// The ten costliest operators of each variant, by their own time on the device (on the host, where there is none), a
 /// step's share of each figure. No rows where none were recorded.
 report::Table operators_table(JsonView results);
+
+/// The ranges and the ten longest operators of each variant as points of a roofline: FLOPs and bytes of a step, rates,
+/// what bounds them and how near they are. No rows without `--profile roofline`.
+report::Table roofline_table(JsonView results);
 
 /// The ten functions of the host in which each variant's sampled CPU time was, a step's share. No rows where nothing
 /// was sampled.

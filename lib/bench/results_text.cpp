@@ -32,8 +32,10 @@ struct Part {
 
 constexpr Part kParts[] = {
     {"What changes to a training bring", "Changes to a training", trainings_table},
+    {"What of the processes' time, the machine and energy steps used", "Goodput, MFU and energy", efficiency_table},
     {"A profiled step, host time and device time a range", "Ranges of a profiled step", ranges_table},
     {"A profiled step, the costliest operators", "Costliest operators of a profiled step", operators_table},
+    {"A profiled step under the roofline", "Roofline of a profiled step", roofline_table},
     {"A profiled step, the host's CPU time by samples", "Functions of the host in a profiled step", functions_table},
     {"What the device's allocator held after the profiled steps", "Allocator of the device", allocator_table},
     {"What recording added to a step", "What recording added", overhead_table},
@@ -51,6 +53,7 @@ Result<std::string> results_table(const std::string& json, const TextStyle& styl
       out += fmt::format("\n{}:\n{}", part.caption, report::to_text(table, options));
   }
   out += "\n" + base::printable(conditions(*results)) + "\n";
+  if (const std::string energy = energy_text(*results); !energy.empty()) out += energy + "\n";
   for (const std::string& remark : remarks(*results)) out += base::printable(remark) + "\n";
   return out;
 }
@@ -59,6 +62,7 @@ Result<std::string> results_markdown(const std::string& json) {
   const Result<Json> results = results_from(json);
   if (!results) return results.error();
   std::string out = "# Baseline and optimized\n\n" + base::printable(conditions(*results)) + ".\n\n";
+  if (const std::string energy = energy_text(*results); !energy.empty()) out += "The run: " + energy + ".\n\n";
   out += markdown_of(benchmarks_table(*results));
   for (const Part& part : kParts) {
     if (const report::Table table = part.table(*results); table.row_count() != 0)

@@ -5,6 +5,8 @@
 #include "bench/device_limits.hpp"
 #include "bench/expectations.hpp"
 #include "bench/json.hpp"
+#include "bench/model_flops.hpp"
+#include "bench/process_use.hpp"
 #include "bench/statistics.hpp"
 #include "bench/step_time.hpp"
 
@@ -53,10 +55,13 @@ struct VariantResult {
   std::vector<double> cpu_ns;
   std::vector<double> device_ns;             ///< empty: not measured
   std::optional<std::int64_t> energy_mj;     ///< of all timed steps
+  std::string energy_missing;                ///< why there is none; empty: there is
   std::optional<std::int64_t> peak_bytes;    ///< while timed steps ran
   std::optional<std::int64_t> setup_bytes;   ///< held after set-up
   std::optional<std::int64_t> growth_bytes;  ///< held more after the timed steps than before them
   Work work;
+  FlopsPeak peak;
+  ProcessUse use;
   std::vector<Metric> metrics;
   ProfileResult profile;
 

@@ -48,6 +48,8 @@ Status check(const RunOptions& options) {
     return wrong("iterations and warm-up are at most a million");
   if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) return wrong("a timeout is more than 0 s and less than 1e6");
   if (!(options.time_limit_s >= 0 && options.time_limit_s < 1e6)) return wrong("a time limit is 0, for none, to 1e6 s");
+  if (!(options.carbon_intensity >= 0 && options.carbon_intensity < 1e6))
+    return wrong("a carbon intensity is 0, for none, to 1e6 g a kWh");
   if (options.ranks != 1) return wrong("this build runs one process per variant: --nproc 1");
   if ((options.accept_regressions || options.accept_provenance) && !options.update_expectations)
     return wrong("nothing is accepted without --update-expectations");
@@ -148,7 +150,8 @@ Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectation
       row.setup = plan.setup;
       row.fail("interrupted before it ran");
     } else {
-      row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr});
+      row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr,
+                                plan.setup.device == "cuda" ? plan.worker.gpu.name : "host"});
     }
     decide(row, expectations, measured_of(plan, row), plan.options.validate);
   }
@@ -275,7 +278,9 @@ Result<RunOutcome> run(const RunOptions& options) {
   if (!expectations) return expectations.error();
   std::vector<std::string> notes;
   Result<SavedResults> saved = SavedResults::begin(
-      options.out, {plan->provenance, options.worker, static_cast<std::int64_t>(options.seed)}, options.resume, notes);
+      options.out,
+      {plan->provenance, options.worker, static_cast<std::int64_t>(options.seed), options.carbon_intensity},
+      options.resume, notes);
   if (!saved) return saved.error();
   return Run(*plan, *expectations, std::move(*saved), std::move(notes)).all();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/process_age.hpp"
 #include "bench/worker_server.hpp"
 
 #include <rangefinder/bench/worker.hpp>
@@ -21,7 +22,7 @@ WorkerHooks& hooks() {
 
 int serve(int fd) {
   std::signal(SIGPIPE, SIG_IGN);
-  WorkerServer server(hooks());
+  WorkerServer server(hooks(), base::process_age_ns());
   Channel channel{base::Fd(fd)};
   for (;;) {
     const Result<Json> request = channel.receive(-1);

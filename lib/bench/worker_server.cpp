@@ -17,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace rangefinder::bench {
 namespace {
@@ -54,7 +55,13 @@ struct WorkerServer::Times {
 
 Json WorkerServer::answer(JsonView request) {
   try {
-    return dispatch(request);
+    const std::string device = request["device"].text(setup_.device);
+    const std::int64_t energy = energy_mj(device), begin = wall_ns();
+    Json out = dispatch(request);
+    out["request_ns"] = wall_ns() - begin;
+    if (energy >= 0) out["request_energy_mj"] = energy_mj(device) - energy;
+    if (const std::int64_t start = std::exchange(start_ns_, 0); start > 0) out["start_ns"] = start;
+    return out;
   } catch (const std::exception& error) {
     // LibTorch's errors carry a stack: the row has the first line, the log all of it.
     const std::string message = error.what();
@@ -162,6 +169,7 @@ Json WorkerServer::open(JsonView request) {
   variant_.reset();
   setup_ = setup_of(request);
   variant_ = make(request, setup_);
+  energy_period_ns_ = hooks_.energy_period_ns ? hooks_.energy_period_ns(setup_.device) : -1;
   setup_bytes_ = hooks_.live_bytes ? hooks_.live_bytes(setup_.device) : 0;
   return Json::object();
 }
@@ -190,21 +198,25 @@ void WorkerServer::flush_cache(Variant& variant) const {
   variant.synchronize();
 }
 
-std::int64_t WorkerServer::energy_mj() const { return hooks_.energy_mj ? hooks_.energy_mj(setup_.device) : -1; }
+std::int64_t WorkerServer::energy_mj(const std::string& device) const {
+  return hooks_.energy_mj ? hooks_.energy_mj(device) : -1;
+}
 
 Json WorkerServer::run(JsonView request) {
   Variant& variant = timed();
   variant.synchronize();
   const bool flush = request["flush"].boolean();
-  const std::int64_t energy = energy_mj();
+  const std::int64_t energy = energy_mj(setup_.device), begin = wall_ns();
   Times times;
   for (std::int64_t step = 0; step < request["steps"].integer(); ++step) {
     if (flush) flush_cache(variant);
     timed_step(variant, times);
   }
   Json out = times.answer();
-  // What flushing took is not the step's.
-  if (energy >= 0 && !flush) out["energy_mj"] = energy_mj() - energy;
+  if (energy < 0) return out;
+  out["energy_ns"] = wall_ns() - begin;
+  out["energy_mj"] = energy_mj(setup_.device) - energy;
+  out["energy_period_ns"] = energy_period_ns_;
   return out;
 }
 

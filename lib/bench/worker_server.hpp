@@ -18,7 +18,7 @@ namespace rangefinder::bench {
 ///   check benchmark variant ... steps perturb_after file
 ///                                             a new variant; all of its outputs into the file
 ///   open  benchmark variant ...               the variant that is timed
-///   run   steps flush                         wall, CPU and device nanoseconds of each; energy of all
+///   run   steps flush                         wall, CPU and device nanoseconds of each; energy of all, and in how long
 ///   reset_peak, memory                        bytes of the allocator
 ///   profile level steps capture folder        untimed, recorded
 ///   measure_peaks device seconds              samples of the peaks of the device
@@ -26,9 +26,11 @@ namespace rangefinder::bench {
 ///   quit
 class WorkerServer {
  public:
-  explicit WorkerServer(const WorkerHooks& hooks) : hooks_(hooks) {}
+  /// `start_ns`: since the process began.
+  explicit WorkerServer(const WorkerHooks& hooks, std::int64_t start_ns = 0) : hooks_(hooks), start_ns_(start_ns) {}
 
-  /// Whatever a benchmark throws becomes {"error": ...}.
+  /// Whatever a benchmark throws becomes {"error": ...}. All other answers tell how long they took, `request_ns`, and
+  /// what energy the device took meanwhile; the first one `start_ns`, too.
   Json answer(JsonView request);
 
  private:
@@ -50,14 +52,16 @@ class WorkerServer {
   Variant& timed();
   void timed_step(Variant& variant, Times& times) const;
   void flush_cache(Variant& variant) const;
-  std::int64_t energy_mj() const;
+  std::int64_t energy_mj(const std::string& device) const;
   std::int64_t wall_ns() const;
   std::int64_t cpu_ns() const;
 
   const WorkerHooks& hooks_;
+  std::int64_t start_ns_;
   std::unique_ptr<Variant> variant_;
   Setup setup_;
   std::int64_t setup_bytes_ = 0;
+  std::int64_t energy_period_ns_ = -1;
 };
 
 }  // namespace rangefinder::bench

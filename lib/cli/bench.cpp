@@ -201,7 +201,7 @@ void add_profile(CLI::App& verb, const Shared& arguments) {
       ->type_name("LEVEL");
   takes_file(verb.add_option("--peaks", arguments->run.peaks,
                              "The file that `rangefinder measure-peaks` wrote: tells compute-bound from memory-bound "
-                             "kernels, and --dry-run how fast steps are"))
+                             "kernels, MFU, and --dry-run how fast steps are"))
       ->type_name("FILE");
 }
 
@@ -221,6 +221,9 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
                      0, kMaxSteps)
       ->type_name("N");
   verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
+  takes_number_above_0(verb.add_option("--carbon-intensity", run.carbon_intensity,
+                                       "Grams of CO2e per kWh of electricity: tell the grams of the devices' energy"))
+      ->type_name("G");
   takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks per variant (default 1)"), 1)
       ->type_name("N");
   takes_whole_number<std::uint64_t>(verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)"), 0)

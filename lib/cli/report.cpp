@@ -55,7 +55,7 @@ int run_report(const Common& common, ReportArguments arguments) {
   LoadOptions load;
   load.strict = common.strict;
   load.max_memory_bytes = common.max_memory;
-  load.operator_inputs = options.view == "ops" || options.view == "roofline";
+  load.operator_inputs = options.view == "ops" || options.view.starts_with("roofline");
   load.progress = Progress::update;
   load.progress_user = &progress;
   MachinePeaks peaks;
@@ -94,8 +94,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--step-names", arguments->report.step_names,
                    "View steps: which ranges are which part of a step, such as data=my_loader*;forward=fwd")
       ->type_name("RULES");
-  takes_file(verb->add_option("--peaks", arguments->peaks,
-                              "For the view roofline: the file that `rangefinder measure-peaks` wrote"))
+  takes_file(verb->add_option(
+                 "--peaks", arguments->peaks,
+                 "For the views roofline and roofline_operators: the file that `rangefinder measure-peaks` wrote"))
       ->type_name("FILE");
   verb->add_flag("--fold", arguments->report.fold,
                  "Views by path: merge layers.0, layers.1, ... into one row, layers.*");

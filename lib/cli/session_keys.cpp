@@ -60,7 +60,7 @@ constexpr SessionKey kSessionKeys[] = {
     {"cuda_overhead", "on|off", "on",
      "Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX)."},
     {"graph_tracing", "nodes|whole|automatic", "nodes",
-     "How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the first graph_node_replays launches of a graph."},
+     "How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole except graph_node_replays of each graph."},
     {"graph_node_replays", "N", "10",
      "Launches of each graph that graph_tracing=automatic records by operation. At least 1."},
     {"cuda_memory", "on|off", "on",

@@ -88,8 +88,10 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int InitializeInjection() noexcept {
+  rangefinder::detail::cuda_is_initializing(true);
   rangefinder::injection::start();
   rangefinder::injection::look_for_cuda();  // where NVTX came first, the session has started without CUDA
+  rangefinder::detail::cuda_is_initializing(false);
   return 1;
 }
 

@@ -15,8 +15,8 @@ namespace rangefinder::report {
 // Each is defined in a file of views/.
 MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_replays, make_api, make_api_ranges,
     make_sync, make_overhead, make_allocations, make_ops, make_memory, make_memory_peak, make_memory_devices,
-    make_memory_fragmentation, make_steps, make_roofline, make_energy, make_cpu_counters, make_unattributed,
-    make_counters;
+    make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
+    make_unattributed, make_counters;
 
 namespace {
 
@@ -49,6 +49,9 @@ constexpr View kOwnViews[] = {
     {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps, make_steps, kSummary},
     {"roofline", "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)", kNeedsRanges,
      make_roofline},
+    {"roofline_operators",
+     "FLOP/s and bytes/s of LibTorch's operators, as shares of the peaks of the machine (--peaks)", kNeedsOperators,
+     make_roofline_operators},
     {"energy", "Energy of devices per path, with power and clocks while the work ran",
      kNeedsRanges | kNeedsActivities | kNeedsDeviceSamples, make_energy},
     {"cpu_counters", "CPU events per range (perf events): instructions, cycles, cache misses, page faults",

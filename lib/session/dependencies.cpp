@@ -105,6 +105,14 @@ DeviceState prepare_device(const SessionOptions& options) {
 
 }  // namespace session
 
+void detail::cuda_is_initializing(bool now) noexcept {
+#if RANGEFINDER_HAS_CUPTI
+  source::cupti_is_in_cuinit(now);
+#else
+  (void)now;
+#endif
+}
+
 DeviceState prepare() noexcept try {
   return session::prepare_device(session::with_environment({}));
 } catch (const std::exception&) {

@@ -2,19 +2,17 @@
 #include "session/output_name.hpp"
 
 #include "base/file_mark.hpp"
+#include "base/process_age.hpp"
 #include "format/chunk.hpp"
 #include "session/options.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -64,30 +62,12 @@ class OwnCaptures {
 };
 constinit OwnCaptures own_captures;
 
-/// How long this process has run; -1: not known.
-std::int64_t age_ns() {
-  std::string line;
-  std::getline(std::ifstream("/proc/self/stat"), line);
-  // The name, in parentheses, may hold anything; the 20th field behind it is when it began, in ticks.
-  unsigned long long began = 0;
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos ||
-      std::sscanf(line.c_str() + name_end + 1,
-                  " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &began) != 1)
-    return -1;
-  timespec now{};
-  const long ticks = ::sysconf(_SC_CLK_TCK);
-  if (began == 0 || ticks <= 0 || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return -1;
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec -
-         static_cast<std::int64_t>(began) * (1'000'000'000 / ticks);
-}
-
 /// Whether another process has written it since this one began. `made` was made a moment ago, and tells how late it is
 /// by the clock of the file system, which may be another machine's.
 bool is_of_this_run(const base::Fd& old, const FileMark& mark, const base::Fd& made) {
   constexpr std::int64_t kGrain = 20'000'000;  // to which the times of files and processes are exact
   if (mark.kind == FileKind::kEmpty || own_captures.has(mark.capture_id)) return false;
-  const std::int64_t age = age_ns();
+  const std::int64_t age = base::process_age_ns();
   return age >= 0 && base::written_ns(old) > base::written_ns(made) - age + kGrain;
 }
 

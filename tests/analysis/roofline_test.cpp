@@ -37,6 +37,10 @@ TEST_CASE("an operator counts in the range that its device work belongs to", "[a
   CHECK(work.ranges[0].bytes == 26 * 4 + 26 * 2);
   CHECK(work.ranges[0].known_ns == 30 + 10 + 5);
   CHECK(work.ranges[3].all_flops() == 0);
+  REQUIRE(work.operators.size() == 1);
+  CHECK(work.operators[0].calls == 2);
+  CHECK(work.operators[0].work.all_flops() == 96);
+  CHECK(work.operators[0].work.known_ns == 30 + 10 + 5);
 }
 
 TEST_CASE("inside an operator that is counted none is counted again", "[analysis]") {

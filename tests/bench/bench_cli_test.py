@@ -98,6 +98,10 @@ class Bench(unittest.TestCase):
         good = self.results(0, "good", "--profile", "minimal")
         self.assertEqual(good["rows"][0]["ratios"]["time"]["value"], 4)
         self.assertTrue((self.folder / good["rows"][0]["baseline"]["profile"]["trace"]).is_file())
+        device = self.results(0, "good", "--profile", "roofline", "--carbon-intensity", "400", PLANTED_DEVICE="2")
+        self.assertEqual(device["energy"]["co2e_g"], device["energy"]["kwh"] * 400)
+        self.assertIn("roofline", device["rows"][0]["baseline"]["profile"])
+        self.assertGreater(device["rows"][0]["baseline"]["goodput"]["value"], 0)
         for targets, code in (("wrong_output", 1), ("crash,good", 1), ("looser", 1), ("below_goal", 2), ("skipped*", 4), ("planted:good*", 0)):
             with self.subTest(targets):
                 self.results(code, targets)

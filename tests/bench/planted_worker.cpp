@@ -104,7 +104,7 @@ class Doubling : public Variant {
     if (behaviour_.empty) return {};
     return {{"y", ElementType::kFloat32, {64}, y_.data()}};
   }
-  Work work() override { return {128, 8, 1, 512, 64, 0.5}; }
+  Work work() override { return {128, 8, 1, 512, 64, 0.5, "fp32"}; }
   std::vector<Metric> metrics() override {
     return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount},
             {"fact", 1, MetricKind::kFact},
@@ -239,6 +239,7 @@ int main(int argc, char** argv) {
     return planted("PLANTED_DEVICE") > 1 ? (device_end_ns - device_begin_ns) / 2 : -1;
   };
   hooks.energy_mj = [](const std::string&) { return planted("PLANTED_DEVICE") > 1 ? clock_ns / 500 : -1; };
+  hooks.energy_period_ns = [](const std::string&) { return static_cast<std::int64_t>(planted("PLANTED_PERIOD")); };
   hooks.flush_cache = [](const std::string&) {
     ++flushes;
     clock_ns += 5'000'000;

@@ -70,6 +70,61 @@ TEST_CASE("a profile says where the time of its steps went", "[bench]") {
   CHECK(profile.limits.source.empty());
 }
 
+TEST_CASE("a roofline profile has FLOPs, bytes, peaks and the point of each range and operator", "[bench]") {
+  const ScratchFolder folder;
+  CaptureBuilder capture;  // 10^9 multiply-adds in two kernels of 2 ms and 3 ms
+  capture.h100().step(0, 0).step(1, 9'000'000);
+  capture.range("step", 0, 9'000'000).range("forward", 500, 4'000'000).range("aten::linear", 550, 900'000, "operator");
+  capture.range("aten::mm", 600, 800'000, "operator");
+  capture.facts(1, 0, "[[1000, 1000], [1000, 1000]]\n[\"float\", \"float\"]\n[\"\", \"\"]");
+  capture.launch(1'000).kernel("gemm", 2'000, 2'002'000).launch(2'000).kernel("gemm", 2'002'000, 5'002'000);
+  capture.write(folder.file("variant.rfcap"));
+  const Json answer = parse_json(R"({"wall_ns":[1,1],"cpu_ns":[]})").value();
+  const MachinePeaks peaks{"c.json",
+                           {{"NVIDIA H100 80GB HBM3", "flops", "fp32", 8e11},
+                            {"NVIDIA H100 80GB HBM3", "bandwidth", "triad", 3e12},
+                            {"NVIDIA H100 80GB HBM3", "latency", "launch", 3e-6},
+                            {"host", "flops", "fp32", 1e10}}};
+  const auto tables = [&](ProfileLevel level, const MachinePeaks* with) {
+    return profile_of(folder.file("variant.rfcap"), answer, {}, level, with).value().tables;
+  };
+  const Json document = tables(ProfileLevel::kRoofline, &peaks);
+  const JsonView roofline = JsonView(document)["roofline"];
+  CHECK(JsonView(document)["flops_by_shapes"].number() == 1e9);  // of a step of two
+  CHECK(roofline["device"].text() == "NVIDIA H100 80GB HBM3");
+  REQUIRE(roofline["peaks"].items().size() == 2);
+  CHECK(roofline["peaks"].items()[0]["value"].number() == 8e11);
+  REQUIRE(roofline["operators"].items().size() == 1);
+  const JsonView point = roofline["operators"].items()[0];
+  CHECK(point["operator"].text() == "aten::mm");
+  CHECK(point["flops"].number() == 2e9);
+  CHECK(point["bytes_b"].number() == 12e6);
+  CHECK(point["gflop_s"].number() == Approx(400));
+  CHECK(point["flop_a_byte"].number() == Approx(166.67));
+  CHECK(point["bound_by"].text() == "compute");
+  CHECK(point["of_peak_percent"].number() == Approx(50));
+  REQUIRE(roofline["ranges"].items().size() == 2);
+  for (const JsonView range : roofline["ranges"].items()) {
+    CHECK(range["flops"].number() == 2e9);
+    CHECK(range["bound_by"].text() == "compute");
+  }
+  Json row = Json::object({{"name", "benchmark"}, {"optimized", Json::object({{"profile", document}})}});
+  const Json results = Json::object({{"rows", Json::array({row})}});
+  const std::string table = markdown_of(roofline_table(results));
+  CHECK(table.find("| benchmark | optimized | aten::mm | 1.000 GFLOP | 6.000 MB | 166.67 | 400.000 | 2.400 | fp32 | "
+                   "compute | 50.0 % |") != std::string::npos);
+  CHECK(table.find("| benchmark | optimized | forward |") != std::string::npos);
+
+  const Json alone = tables(ProfileLevel::kRoofline, nullptr);  // points without a roof
+  CHECK(JsonView(alone)["roofline"]["peaks"].items().empty());
+  CHECK(JsonView(alone)["roofline"]["operators"].items()[0]["bound_by"].text().empty());
+  CHECK(JsonView(alone)["roofline"]["operators"].items()[0]["gflop_s"].number() == Approx(400));
+  const Json deep = tables(ProfileLevel::kDeep, &peaks);
+  CHECK_FALSE(JsonView(deep).has("roofline"));
+  CHECK(JsonView(deep)["flops_by_shapes"].number() == 1e9);
+  CHECK_FALSE(tables(ProfileLevel::kMinimal, &peaks).contains("flops_by_shapes"));
+}
+
 TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("none.rfcap"));

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/cpu_key.hpp"
-#include "bench/json.hpp"
+#include "bench/planted_bench.hpp"
 #include "support/catch.hpp"
 #include "support/environment.hpp"
 #include "support/files.hpp"
-#include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
 
-#include <rangefinder/bench/harness.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <filesystem>
@@ -15,38 +13,11 @@
 using namespace rangefinder;
 using namespace rangefinder::bench;
 using rangefinder::testing::Environment;
+using rangefinder::testing::PlantedBench;
 using rangefinder::testing::ScratchFolder;
 
-namespace {
-
-struct Bench {
-  ScratchFolder folder;
-  RunOptions options;
-  RunOutcome outcome;
-  Json results;
-
-  Bench() {
-    options.worker = PLANTED_WORKER;
-    options.out = folder.file("out");
-    options.expectations = folder.file("expectations.json");
-    options.timeout_s = 60;
-  }
-
-  int run(std::vector<std::string> targets) {
-    options.targets = std::move(targets);
-    outcome = bench::run(options).value();
-    results = parse_json(outcome.json).value();
-    return outcome.exit_code;
-  }
-  JsonView row(std::size_t index = 0) const { return JsonView(results)["rows"].items().at(index); }
-  std::string reason() const { return row()["reason"].text(); }
-  bool says(const std::string& text) const { return reason().find(text) != std::string::npos; }
-};
-
-}  // namespace
-
 TEST_CASE("a good benchmark is checked, timed in turns and passes", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"good"}) == kAllMet);
   const JsonView row = bench.row();
   CHECK(row["status"].text() == "passed");
@@ -76,21 +47,8 @@ TEST_CASE("a good benchmark is checked, timed in turns and passes", "[bench]") {
   CHECK_FALSE(std::filesystem::exists(bench.options.expectations));  // a run that only reads writes nothing
 }
 
-TEST_CASE("a device's own time and energy are told where they are measured", "[bench]") {
-  Bench bench;
-  CHECK(bench.run({"good"}) == kAllMet);
-  CHECK(bench.row()["baseline"]["device_ns"].is_null());
-  CHECK(bench.row()["baseline"]["energy_j_per_step"].is_null());
-  const Environment device("PLANTED_DEVICE", "2");
-  CHECK(bench.run({"good"}) == kAllMet);
-  CHECK(bench.row()["baseline"]["device_ns"]["p50"].number() == 2000);
-  CHECK(bench.row()["baseline"]["samples"]["device_ns"].items().size() == 7);
-  CHECK(bench.row()["baseline"]["energy_j_per_step"].number() == Approx(0.008));
-  CHECK(bench.row()["optimized"]["energy_j_per_step"].number() == Approx(0.002));
-}
-
 TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   const Environment device("PLANTED_DEVICE", "2");
   bench.options.update_expectations = true;
   CHECK(bench.run({"good"}) == kAllMet);
@@ -107,13 +65,13 @@ TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
 }
 
 TEST_CASE("throughput is measured by wall time, whatever the processor does", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"good_throughput"}) == kAllMet);
   CHECK(bench.row()["ratios"]["basis"].text() == "wall_ns");
 }
 
 TEST_CASE("a memory goal is met by bytes, at a bounded loss of time", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"good_memory"}) == kAllMet);
   CHECK(bench.row()["ratios"]["bytes"].number() == 4);  // above set-up
   CHECK(bench.run({"slow_memory"}) == kRegression);
@@ -122,7 +80,7 @@ TEST_CASE("a memory goal is met by bytes, at a bounded loss of time", "[bench]")
 }
 
 TEST_CASE("a goal that is not met fails, except for information", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"below_goal"}) == kRegression);
   CHECK(bench.says("time x1.03, and the goal is x2"));
   CHECK(bench.run({"informational"}) == kAllMet);
@@ -134,7 +92,7 @@ TEST_CASE("a goal that is not met fails, except for information", "[bench]") {
 }
 
 TEST_CASE("without a figure to compare with there is no expectation to meet", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"good_throughput"}) == kAllMet);
   CHECK(bench.row()["status"].text() == "no_expectation");
   CHECK(bench.reason().empty());
@@ -153,7 +111,7 @@ TEST_CASE("without a figure to compare with there is no expectation to meet", "[
 }
 
 TEST_CASE("a ratio of a few steps has no interval", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.iterations = 4;
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["ratios"]["time"]["value"].number() == 4);
@@ -163,7 +121,7 @@ TEST_CASE("a ratio of a few steps has no interval", "[bench]") {
 }
 
 TEST_CASE("outputs are compared at the size that the benchmark names", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.size = "gpu";
   CHECK(bench.run({"checked_small", "good"}) == kAllMet);
   CHECK(bench.row(0)["correctness"]["size"].text() == "smoke");
@@ -176,7 +134,7 @@ TEST_CASE("outputs are compared at the size that the benchmark names", "[bench]"
 }
 
 TEST_CASE("outputs that take more disk than allowed fail before they are written", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.disk_limit = 255;
   CHECK(bench.run({"good"}) == kFailure);
   CHECK(bench.says("its outputs take 256 bytes of disk, and the limit is 255"));
@@ -185,7 +143,7 @@ TEST_CASE("outputs that take more disk than allowed fail before they are written
 }
 
 TEST_CASE("a run goes on where an earlier one ended", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.time_limit_s = 1e-9;  // a benchmark a run
   const auto names = [&] {
     std::string out;
@@ -225,7 +183,7 @@ TEST_CASE("a run goes on where an earlier one ended", "[bench]") {
 }
 
 TEST_CASE("expectations are stored benchmark by benchmark", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.update_expectations = true;
   bench.options.time_limit_s = 1e-9;
   CHECK(bench.run({"good", "good_memory"}) == kOutOfTime);
@@ -235,7 +193,7 @@ TEST_CASE("expectations are stored benchmark by benchmark", "[bench]") {
 }
 
 TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.update_expectations = true;
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["expectations"]["state"].text() == "new");
@@ -261,7 +219,7 @@ TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]
 }
 
 TEST_CASE("ratios are compared with those of the processor's family", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.expectations = bench.folder.file("ratios");
   std::filesystem::create_directory(bench.options.expectations);
   const std::string path = bench.options.expectations + "/expectations_" + base::cpu_family() + ".json";
@@ -321,7 +279,7 @@ TEST_CASE("ratios are compared with those of the processor's family", "[bench]")
 TEST_CASE("a slowdown of 20 % is caught on this machine's clock", "[bench][fault]") {
   if (!testing::exhaustive() || testing::sanitized()) return;  // a real clock proves nothing but on a quiet machine
   const Environment clock("PLANTED_CLOCK", "0");
-  Bench bench;
+  PlantedBench bench;
   bench.options.ratios = bench.options.update_expectations = true;
   for (int run = 0; run < 5; ++run) CHECK(bench.run({"arithmetic"}) == kAllMet);
   bench.options.update_expectations = false;
@@ -337,7 +295,7 @@ TEST_CASE("a slowdown of 20 % is caught on this machine's clock", "[bench][fault
 }
 
 TEST_CASE("a planted memory growth is caught against what is stored", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.update_expectations = true;
   CHECK(bench.run({"good", "grow"}) == kAllMet);
   bench.options.update_expectations = false;
@@ -359,7 +317,7 @@ TEST_CASE("a planted memory growth is caught against what is stored", "[bench][f
 }
 
 TEST_CASE("a wrong output fails whatever the speed, and is not timed", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"wrong_output"}) == kFailure);
   CHECK(bench.row()["status"].text() == "failed");
   CHECK(bench.says("wrong output: output \"y\", element 63"));
@@ -369,7 +327,7 @@ TEST_CASE("a wrong output fails whatever the speed, and is not timed", "[bench][
 }
 
 TEST_CASE("results that are cached, or depend on nothing, are caught", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"cached"}) == kFailure);
   CHECK(bench.reason() == "fresh-input check: another seed leaves the optimized output as it was");
   CHECK(bench.run({"cached_in_variant"}) == kFailure);
@@ -383,13 +341,13 @@ TEST_CASE("results that are cached, or depend on nothing, are caught", "[bench][
 }
 
 TEST_CASE("a looser tolerance on the optimized variant is refused", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"looser"}) == kFailure);
   CHECK(bench.reason() == "refused: the optimized variant declares a looser tolerance than the baseline");
 }
 
 TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[bench][fault]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.expectations = bench.folder.file("none.json");
   CHECK(bench.run({"crash", "good"}) == kFailure);
   CHECK(bench.row()["status"].text() == "failed");
@@ -406,7 +364,7 @@ TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[benc
 }
 
 TEST_CASE("what is skipped says why, and is no success", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"skipped*"}) == kAllSkipped);
   REQUIRE(JsonView(bench.results)["rows"].items().size() == 3);
   CHECK(bench.row(0)["reason"].text() == "feature_not_built");
@@ -418,7 +376,7 @@ TEST_CASE("what is skipped says why, and is no success", "[bench]") {
 }
 
 TEST_CASE("an example that is stored and fails is missing", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   Json document = Json::object({{"schema_version", 1},
                                 {"hardware_key", rangefinder::base::cpu_key()},
                                 {"examples", Json::object({{"crash", Json::object()}})}});
@@ -428,7 +386,7 @@ TEST_CASE("an example that is stored and fails is missing", "[bench]") {
 }
 
 TEST_CASE("a profiled step leaves a capture, a trace and a table per variant", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.profile = ProfileLevel::kMinimal;
   CHECK(bench.run({"good"}) == kAllMet);
   for (const char* variant : {"baseline", "optimized"}) {
@@ -450,7 +408,7 @@ TEST_CASE("a profiled step leaves a capture, a trace and a table per variant", "
 }
 
 TEST_CASE("an interrupt ends the workers and fails what is left", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bool begun = false;
   int asked = 0;
   bench.options.progress = [&](std::uint64_t, std::uint64_t) { begun = true; };
@@ -466,7 +424,7 @@ TEST_CASE("an interrupt ends the workers and fails what is left", "[bench]") {
 }
 
 TEST_CASE("without a warm-up the timed steps are the first of their process", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   CHECK(bench.run({"cold"}) == kAllMet);
   CHECK(bench.row()["baseline"]["cpu_ns"]["max"].number() == 4000);
   bench.options.warmup = 0;
@@ -478,7 +436,7 @@ TEST_CASE("without a warm-up the timed steps are the first of their process", "[
 }
 
 TEST_CASE("progress reaches the end and never goes back", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   std::uint64_t last = 0, all = 0, calls = 0;
   bench.options.progress = [&](std::uint64_t done, std::uint64_t total) {
     CHECK(done >= last);
@@ -492,7 +450,7 @@ TEST_CASE("progress reaches the end and never goes back", "[bench]") {
 }
 
 TEST_CASE("wrong use is an error before anything runs", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   const auto refused = [&](auto change) {
     RunOptions options = bench.options;
     change(options);
@@ -529,7 +487,7 @@ TEST_CASE("targets are chosen by name, chapter and pattern", "[bench]") {
 }
 
 TEST_CASE("what would run, and what it would take, is told without running it", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"crash", "good"};
   bench.options.iterations = 9;
   const PlanOutcome told = plan(bench.options).value();
@@ -553,7 +511,7 @@ TEST_CASE("what would run, and what it would take, is told without running it", 
 }
 
 TEST_CASE("a plan's estimates are those of the size whose outputs are compared", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"checked_small"};
   bench.options.size = "gpu";
   CHECK(plan(bench.options).value().exit_code == kAllMet);
@@ -568,7 +526,7 @@ TEST_CASE("a plan's estimates are those of the size whose outputs are compared",
 }
 
 TEST_CASE("a plan refuses a correctness check of more than a minute", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"good", "looser"};
   const Environment random("PLANTED_RANDOM_NUMBERS", "1.2e7");  // 8 x 64 x 1.2e7 at 1e8 a second: 61 s
   const PlanOutcome over = plan(bench.options).value();
@@ -587,7 +545,7 @@ TEST_CASE("a plan refuses a correctness check of more than a minute", "[bench]")
 }
 
 TEST_CASE("a plan's timing is of launches or of what they do, whichever takes longer, and of set-up", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"checked_small"};  // a set-up draws nothing; 64 FLOPs
   bench.options.size = "smoke";
   bench.options.iterations = 9;
@@ -611,7 +569,7 @@ TEST_CASE("a plan's timing is of launches or of what they do, whichever takes lo
 }
 
 TEST_CASE("a plan's steps are as fast as was assumed or measured", "[bench]") {
-  Bench bench;
+  PlantedBench bench;
   bench.options.targets = {"checked_small"};  // 12 steps of 64 FLOPs, a second of waiting
   bench.options.disk_limit = std::uint64_t{1} << 40;
   const auto seconds = [&] {

@@ -92,6 +92,7 @@ TEST_CASE("what a view is for stays, and what explains it goes first", "[report]
       {"memory_devices", {"Memory", "Pool", "Peak", "Peak reserved", "Most unused", "Growth a step"}},
       {"memory_fragmentation", {"Memory", "Reserved", "Allocated", "External fragmentation", "Internal fragmentation"}},
       {"roofline", {"Range", "Busy", "GFLOP/s", "GB/s", "FLOP a byte", "Bound by", "Of peak"}},
+      {"roofline_operators", {"Operator", "Calls", "Busy", "GFLOP/s", "GB/s", "FLOP a byte", "Bound by", "Of peak"}},
       {"energy", {"Range", "GPU busy", "Energy", "Energy share", "Power"}},
       {"cpu_counters", {"Range", "CPU time", "Instructions", "Instructions a cycle", "Cache miss rate"}},
       {"steps", {"Step", "Time", "Data wait", "Forward", "Backward", "Optimizer", "GPU busy", "GPU idle"}},

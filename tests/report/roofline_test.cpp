@@ -27,9 +27,10 @@ Timeline on_device() {
   return builder.build();
 }
 
-std::string roofline_report(const Timeline& timeline, ReportFormat format, const MachinePeaks* peaks) {
+std::string roofline_report(const Timeline& timeline, ReportFormat format, const MachinePeaks* peaks,
+                            const char* view = "roofline") {
   ReportOptions options;
-  options.view = "roofline";
+  options.view = view;
   options.format = format;
   options.peaks = peaks;
   return rendered(timeline, options);
@@ -73,6 +74,46 @@ TEST_CASE("ranges against the peaks of the device that ran them", "[report]") {
     CHECK(has(roofline_report(timeline, ReportFormat::kText, &peaks),
               "c.json has no peaks of GPU 9000, which ran this: no shares (it has GPU 8000, host)"));
   }
+}
+
+TEST_CASE("operators against the peaks of the device that ran them", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 100);
+  builder.range("aten::mm", 20, 30).given(kShapes, kFloats).launch(25).kernel(0, 2 * kMs);
+  builder.range("aten::linear", 40, 60).range("aten::addmm", 42, 50);
+  builder.given("[[1000], [1000, 1000], [1000, 1000], [], []]", R"(["float", "float", "float", "Scalar", "Scalar"])");
+  builder.launch(45).kernel(2 * kMs, 4 * kMs).launch(46).kernel(5 * kMs, 8 * kMs);
+  builder.range("aten::mm", 70, 80).given(kShapes, R"(["c10::Half", "c10::Half"])").launch(75).kernel(8 * kMs, 9 * kMs);
+  builder.range("aten::mm", 85, 90).given("", "");  // without shapes
+  builder.timeline().devices[0].name = "GPU 9000";
+  const Timeline timeline = builder.build();
+  const auto csv = [&](const MachinePeaks* peaks) {
+    return roofline_report(timeline, ReportFormat::kCsv, peaks, "roofline_operators");
+  };
+  CHECK(has(csv(nullptr),
+            "Operator,Calls,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of peak (%)\n"
+            "aten::addmm,1,device,5000000,2000000000,400.000,12004000,2.401,166.61,fp32,,\n"
+            "aten::mm,2,device,3000000,4000000000,1333.333,18000000,6.000,222.22,fp32+fp16,,\n"));
+  MachinePeaks peaks{"c.json",
+                     {{"GPU 9000", "flops", "fp32", 1e12},
+                      {"GPU 9000", "flops", "fp16", 4e12},
+                      {"GPU 9000", "bandwidth", "triad", 1e11}}};
+  // 2 ms and 0.5 ms of 3; 2 ms of 5.
+  CHECK(has(csv(&peaks), "fp32+fp16,compute,83.3\n"));
+  CHECK(has(csv(&peaks), "166.61,fp32,compute,40.0\n"));
+  peaks.rows[2].value = 6e9;  // 3 ms
+  CHECK(has(csv(&peaks), "fp32+fp16,memory,100.0\n"));
+  const std::string text = roofline_report(timeline, ReportFormat::kText, nullptr, "roofline_operators");
+  CHECK(has(text, "1 operators are not counted because their input shapes were not recorded"));
+  CHECK(has(text, "an operator inside one that is counted has no row"));
+}
+
+TEST_CASE("operators of the host alone take the host's time", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
+  const MachinePeaks peaks{"c.json", {{"host", "flops", "fp32", 8e11}, {"host", "bandwidth", "copy", 1e10}}};
+  CHECK(has(roofline_report(builder.build(), ReportFormat::kCsv, &peaks, "roofline_operators"),
+            "\naten::mm,1,host,5000000,2000000000,400.000,12000000,2.400,166.67,fp32,compute,50.0\n"));
 }
 
 TEST_CASE("work of the host alone is held against the host", "[report]") {

@@ -413,9 +413,9 @@ TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound"
 
 TEST_CASE("launches recorded as a whole are divided over the ranges of the capture", "[session]") {
   Program program;
-  FakeGraphExec* exec = program.two_layers();
   program.options.graph_tracing = source::CuptiOptions::GraphTracing::kAutomatic;
   Recording recording = program.record();
+  FakeGraphExec* exec = program.two_layers();
   for (int round = 0; round < 10; ++round) {
     program.replay(exec);
     REQUIRE(recording->flush().ok());
@@ -434,19 +434,19 @@ TEST_CASE("launches that a pause throws away do not count as recorded node by no
   Program program;
   program.options.graph_tracing = source::CuptiOptions::GraphTracing::kAutomatic;
   program.options.idle = source::CuptiOptions::Idle::kGate;
-  FakeGraphExec* exec = program.two_layers();
   program.session.schedule.skip_first = 5;
-  program.session.schedule.active = 3;
+  program.session.schedule.active = 5;
   Recording recording = program.record();
-  for (int step = 0; step < 8; ++step) {
+  FakeGraphExec* exec = program.two_layers();
+  for (int step = 0; step < 10; ++step) {
     program.replay(exec);
     REQUIRE(recording->flush().ok());
     REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
     recording->step();
   }
   Timeline timeline = recording.stop();
-  CHECK(timeline.activities.size() == 5);  // two launches node by node, one as a whole
-  CHECK(split_graph_launches(timeline) == 1);
+  CHECK(timeline.activities.size() == 7);  // two launches as a whole, two node by node, one as a whole
+  CHECK(split_graph_launches(timeline) == 3);
 }
 
 TEST_CASE("graphs have their owners on every CUPTI, and it is said where updates are not told", "[session][fault]") {

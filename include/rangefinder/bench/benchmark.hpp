@@ -55,9 +55,15 @@ struct Work {
   double samples = 0;
   double requests = 0;
   double bytes = 0;
+  /// That the step's result needs, a multiplication and an addition as two: not what a variant computes twice
+  /// (checkpoints, the weights of attention in its backward pass) or for nothing (masked pairs, experts that no token
+  /// chose).
   double flops = 0;
   /// Of tokens, samples and requests: the share that is of use, neither padding nor done twice nor thrown away.
   double useful_share = 1;
+  /// The type in which most of `flops` are computed, as MachinePeak::type has it: "fp32", "bf16". Empty: not told;
+  /// there is no MFU then.
+  std::string flops_type{};
 };
 
 /// What a variant takes, as far as it is known before one is made; 0: not known. Where variants differ, the greater

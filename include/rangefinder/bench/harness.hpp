@@ -44,7 +44,7 @@ struct RunOptions {
   std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
   ProfileLevel profile = ProfileLevel::kNone;
   /// What `rangefinder measure-peaks -o` wrote on this machine: tells kernels that compute from those that move data,
-  /// and `plan` how fast steps are. Empty: not measured.
+  /// how much of the machine's FLOP/s steps use, and `plan` how fast steps are. Empty: not measured.
   std::string peaks;
   std::int64_t iterations = 0;  ///< 0: each benchmark's own
   std::int64_t warmup = -1;     ///< -1: each benchmark's own
@@ -52,6 +52,8 @@ struct RunOptions {
   double timeout_s = 600;  ///< for each answer of a worker
   unsigned ranks = 1;
   bool flush_cache = false;  ///< before each step, timed or not, untimed
+  /// Of the electricity here, in grams of CO2e a kWh: results tell the grams of the devices' energy. 0: not told.
+  double carbon_intensity = 0;
   /// Bytes that the outputs of a variant may take on disk while they are compared; what exceeds them fails the row.
   std::uint64_t disk_limit = std::uint64_t{8} << 30;
   /// Of `plan`: floating point operations a second that steps are assumed to reach. 0: those in float32 of `peaks`,

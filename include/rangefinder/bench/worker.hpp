@@ -17,7 +17,7 @@ enum class ProfileLevel : std::uint8_t {
   kNone,      ///< timing only
   kMinimal,   ///< ranges, device activity, allocators
   kDeep,      ///< stacks of the host by samples, operators with shapes, memory snapshot
-  kRoofline,  ///< floating point operations and bytes a range
+  kRoofline,  ///< operators with shapes: FLOPs, bytes and the point under the roofline of each range and operator
 };
 
 RANGEFINDER_EXPORT std::string_view to_string(ProfileLevel level) noexcept;
@@ -54,6 +54,9 @@ struct WorkerHooks {
   std::function<std::int64_t(const std::string& device)> device_span_ns{};
   /// Millijoules that the device has taken, from anywhere; -1: not measured on this device.
   std::function<std::int64_t(const std::string& device)> energy_mj{};
+  /// Nanoseconds after which that reading changes, asked at set-up; -1: not known. Energy of a step is told only where
+  /// a round of steps outlasts ten of them.
+  std::function<std::int64_t(const std::string& device)> energy_period_ns{};
   /// Fills the device's caches with something that no step uses.
   std::function<void(const std::string& device)> flush_cache{};
   /// Around the profiled steps: operators, memory. Files that `end` writes into `folder` are named in the results.

@@ -242,10 +242,11 @@ typedef enum rf_overflow {
 typedef enum rf_graph_tracing {
   /// Each operation. The default.
   RF_GRAPHS_NODES = 0,
-  /// One record for each launch, with its time and without operations.
+  /// One record for each launch, with its time and without operations. By operation where CUPTI would crash: at graphs
+  /// that were instantiated before.
   RF_GRAPHS_WHOLE = 1,
-  /// Each operation in the first `graph_node_replays` launches of a graph, then one record for each launch. While any
-  /// graph is new, all graphs are recorded by operation.
+  /// One record for each launch; and each operation in `graph_node_replays` launches of a graph, from its third or so
+  /// on. Meanwhile all graphs are recorded by operation.
   RF_GRAPHS_AUTOMATIC = 2
 } rf_graph_tracing;
 
@@ -361,8 +362,8 @@ typedef struct rf_session_options {
   /// later calls are skipped.
   void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
   void* on_capture_ready_user;
-  /// How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the first
-  /// `graph_node_replays` launches of a graph. An rf_graph_tracing; default RF_GRAPHS_NODES.
+  /// How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole except
+  /// `graph_node_replays` of each graph. An rf_graph_tracing; default RF_GRAPHS_NODES.
   uint32_t graph_tracing;
   /// Launches of each graph that RF_GRAPHS_AUTOMATIC records by operation. Default 10, at least 1.
   uint32_t graph_node_replays;

@@ -20,6 +20,9 @@ RANGEFINDER_EXPORT std::uint32_t coloured_category(std::uint32_t category, std::
 RANGEFINDER_EXPORT std::uint64_t async_begin_extra(std::string_view name, std::uint32_t category,
                                                    const Extra* value) noexcept;
 
+/// cuInit has called, and waits until it is told that this is over: its driver must not be asked anything meanwhile.
+RANGEFINDER_EXPORT void cuda_is_initializing(bool now) noexcept;
+
 /// The process uses CUDA now: a recording that found no CUPTI looks for it again.
 RANGEFINDER_EXPORT void cuda_has_come() noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/roofline.hpp"
 
+#include "base/cpu_key.hpp"
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
@@ -14,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-// `roofline`: what ranges computed and moved in their time, and how near that is to what the machine can do.
+// `roofline`: what ranges computed and moved in their time, and how near that is to what the machine can do;
+// `roofline_operators`: the same of operators.
 namespace rangefinder::report {
 namespace {
 
@@ -46,14 +48,11 @@ std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_vie
   return values;
 }
 
-/// "cpu_amd_epyc_9654_96_core" of "cpu_amd_epyc_9654_96_core_192t": a process may use fewer processors than there are.
-std::string_view model_of(std::string_view cpu_key) noexcept { return cpu_key.substr(0, cpu_key.rfind('_')); }
-
 /// Peaks of the host go by its processor.
 bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, std::vector<std::string>& notes) {
   if (peaks.cpu_key.empty()) return false;
   for (const std::string_view key : facts_of(timeline, "cpu_key")) {
-    if (model_of(key) == model_of(peaks.cpu_key)) continue;
+    if (base::cpu_model(key) == base::cpu_model(peaks.cpu_key)) continue;
     notes.push_back(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
                     ", and this ran on " + base::printable(key) + ": no shares");
     return true;
@@ -113,6 +112,8 @@ std::string types_of(const Work& work) {
 /// What a row is about: work, the time that it took, and where its figures are from.
 struct RoofRow {
   Paths::Node path = Paths::kNothing;
+  StringId operators = StringId::kEmpty;  ///< their name, in the place of a path
+  std::uint64_t calls = 0;
   const char* on = "";
   Work work;
   std::optional<std::int64_t> time_ns;
@@ -185,7 +186,8 @@ std::optional<LeastTime> least_time(const RoofRow& row, const Roof& roof) {
   return if_that(least.complete && least.seconds() > 0, least);
 }
 
-ColumnsOf<RoofRow> roof_columns() {
+/// The point of a row: operations, bytes, their rates and what bounds them.
+void add_point(ColumnsOf<RoofRow>& columns) {
   using Row = RoofRow;
   const auto if_any = [](auto get) {
     return [get](const Row& row) { return figure_of(row.any() ? &row : nullptr, get); };
@@ -210,9 +212,6 @@ ColumnsOf<RoofRow> roof_columns() {
     if (!row.least) return {};
     return rounded(row.least->seconds() / row.seconds() * 1000);
   };
-  const auto known = [](const Row& row) { return if_that(row.seconds() > 0, row.known_permille); };
-  ColumnsOf<Row> columns;
-  columns.path_name("Range", &Row::path);
   columns.text("On", &Row::on).if_room(2);
   columns.time("Busy", &Row::time_ns);
   columns.flops("FLOPs", if_any([flops](const Row& row) { return rounded(flops(row)); })).if_room(5);
@@ -223,10 +222,38 @@ ColumnsOf<RoofRow> roof_columns() {
   columns.text("Types", [](const Row& row) { return types_of(row.work); }).if_room(4);
   columns.text("Bound by", bound_by);
   columns.percent("Of peak", of_peak);
+}
+
+ColumnsOf<RoofRow> roof_columns() {
+  using Row = RoofRow;
+  const auto known = [](const Row& row) { return if_that(row.seconds() > 0, row.known_permille); };
+  ColumnsOf<Row> columns;
+  columns.path_name("Range", &Row::path);
+  add_point(columns);
   columns.text("Source", &Row::source).if_room(1);
   columns.percent("Known", known).if_room(3);
   common::add_path_columns(columns, &Row::path);
   return columns;
+}
+
+ColumnsOf<RoofRow> operator_columns(const Timeline& timeline) {
+  ColumnsOf<RoofRow> columns(timeline);
+  columns.text("Operator", &RoofRow::operators);
+  columns.count("Calls", &RoofRow::calls);
+  add_point(columns);
+  return columns;
+}
+
+/// Why operators are not counted.
+void note_missing(Table& table, const analysis::WorkByShapes& work, bool counted) {
+  if (work.counted == 0 && work.without_shapes == 0 && !counted)
+    table.note(
+        "no operators with known FLOPs: record operators with the shapes of their inputs (OperatorOptions::shapes, "
+        "or record_shapes of torch.profiler)");
+  if (work.without_shapes != 0)
+    table.note(base::with_thousands(work.without_shapes) +
+               " operators are not counted because their input shapes were not recorded (OperatorOptions::shapes, or "
+               "record_shapes of torch.profiler)");
 }
 
 void note_source(Table& table, const Timeline& timeline, const analysis::WorkByShapes& work, bool counted) {
@@ -241,14 +268,7 @@ void note_source(Table& table, const Timeline& timeline, const analysis::WorkByS
         "source shapes: operations and bytes of matrix products, convolutions, attention, additions and "
         "multiplications, computed from the shapes of their inputs: lower bounds; column Known is the share of the "
         "time in these operators");
-  if (work.counted == 0 && work.without_shapes == 0 && !counted)
-    table.note(
-        "no operators with known FLOPs: record operators with the shapes of their inputs (OperatorOptions::shapes, "
-        "or record_shapes of torch.profiler)");
-  if (work.without_shapes != 0)
-    table.note(base::with_thousands(work.without_shapes) +
-               " operators are not counted because their input shapes were not recorded (OperatorOptions::shapes, or "
-               "record_shapes of torch.profiler)");
+  note_missing(table, work, counted);
 }
 
 }  // namespace
@@ -295,6 +315,33 @@ Result<Table> make_roofline(const ProjectedTimeline& projected, const ViewOption
     table.note(
         "bytes by counters are extrapolated from samples of a part of the device time; --view counters shows "
         "which part");
+  return table;
+}
+
+Result<Table> make_roofline_operators(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const analysis::WorkByShapes work =
+      analysis::work_by_shapes(timeline, projected.projection(), projected.projection_options());
+  std::vector<std::string> notes;
+  const Roof roof = roof_of(timeline, options, false, notes);
+  const ColumnsOf<RoofRow> columns = operator_columns(timeline);
+  Table table = columns.table();
+  for (std::string& note : notes) table.note(std::move(note));
+  for (const analysis::OperatorWork& operators : work.operators) {
+    RoofRow row;
+    row.operators = operators.name;
+    row.calls = operators.calls;
+    row.on = roof.on_device ? "device" : roof.counted_alone ? "" : "host";
+    row.work = operators.work;
+    if (!roof.counted_alone) row.time_ns = operators.work.known_ns;
+    row.least = least_time(row, roof);
+    columns.add_row(table, row);
+  }
+  if (work.counted != 0)
+    table.note(
+        "operations and bytes are computed from the shapes of inputs; an operator inside one that is counted has no "
+        "row");
+  note_missing(table, work, false);
   return table;
 }
 

@@ -135,7 +135,8 @@ struct SampleSource::Shared {
         ++invalid;
         continue;
       }
-      if (!windows.keep_host(begin, end - 1)) continue;  // what ends where a window begins is not in it
+      // The first sample of a device may have begun long before: what it says is of that time.
+      if (!windows.keep_host(begin, begin)) continue;
       for (std::size_t i = 0; i < sample.values.size(); ++i) {
         rows.push_back(
             {device.metrics().metrics()[i], {begin, end, device.device(), 0, format::coded_number(sample.values[i])}});

@@ -47,6 +47,20 @@ bool makes_graph_node(std::string_view function) noexcept {
   return name.starts_with("GraphAdd") && name.find("Node") != std::string_view::npos;
 }
 
+bool copies_graph(std::string_view function) noexcept {
+  static constexpr std::array<std::string_view, 4> kCopies = {"GraphInstantiate", "GraphAddChildGraphNode",
+                                                              "GraphAddNode", "GraphClone"};
+  return starts_with_any(without_prefix(function), kCopies);
+}
+
+bool updates_graph(std::string_view function) noexcept {
+  return without_prefix(function).starts_with("GraphExecUpdate");
+}
+
+bool makes_condition(std::string_view function) noexcept {
+  return without_prefix(function).starts_with("GraphConditionalHandleCreate");
+}
+
 bool begins_capture(std::string_view function) noexcept {
   static constexpr std::array<std::string_view, 2> kBegins = {"StreamBeginCapture", "StreamBeginRecapture"};
   return starts_with_any(without_prefix(function), kBegins);

@@ -19,6 +19,15 @@ bool causes_device_work(std::string_view function) noexcept;
 /// True for a function that adds a node to a CUDA graph by hand.
 bool makes_graph_node(std::string_view function) noexcept;
 
+/// True for a function that copies graphs, into others or into executable ones, and so announces their nodes.
+bool copies_graph(std::string_view function) noexcept;
+
+/// True for a function that gives the nodes of an executable graph what those of another graph do.
+bool updates_graph(std::string_view function) noexcept;
+
+/// True for a function that makes the handle of a conditional node, and names the graph.
+bool makes_condition(std::string_view function) noexcept;
+
 /// True for a function after which the work of a stream is captured into a CUDA graph, or is no longer.
 bool begins_capture(std::string_view function) noexcept;
 bool ends_capture(std::string_view function) noexcept;

@@ -52,13 +52,28 @@ GraphCall graph_call(const CallbackState& state, CUpti_CallbackDomain domain, CU
   return state.graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0][id].load(std::memory_order_relaxed);
 }
 
+/// False where the call is noted like a launch.
+bool take_graph_call(GraphCall call, const CUpti_CallbackData& data) noexcept {
+  switch (call) {
+    case GraphCall::kNo:
+    case GraphCall::kAddsNode:
+      return false;
+    case GraphCall::kBeginsCapture:
+    case GraphCall::kEndsCapture:
+      stream_captures().on_call(call, data);
+      return true;
+    default:
+      graph_nodes().on_call(call, data);
+      return call != GraphCall::kAddsCopy;
+  }
+}
+
 void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id,
             const CUpti_CallbackData& data) noexcept {
   ThreadLaunches& thread = t_launches;
   if (thread.ours) return;
   const GraphCall call = graph_call(state, domain, id);
-  if (call == GraphCall::kBeginsCapture || call == GraphCall::kEndsCapture)
-    return stream_captures().on_call(call, data);
+  if (call != GraphCall::kNo && take_graph_call(call, data)) return;
   // acquire: `note` and `threads` were set before; pairs with the release in start_noting.
   const bool noting = state.noting.load(std::memory_order_acquire);
   // In pauses too: the ids say where the next window begins.
@@ -79,7 +94,7 @@ void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId 
   } else if (data.correlationId == thread.outermost) {
     return;
   }
-  const bool makes_graph = call == GraphCall::kAddsNode || state.capturing.load(std::memory_order_relaxed);
+  const bool makes_graph = call != GraphCall::kNo || state.capturing.load(std::memory_order_relaxed);
   note_launch(state, thread, data.correlationId, domain, id, makes_graph);
 }
 

@@ -41,8 +41,17 @@ class LaunchThreads {
 };
 
 using NoteLaunch = void (*)(std::uint32_t correlation, std::uint32_t callback) noexcept;
-/// A function that makes graphs: after it a stream is captured into one, or no longer, or it adds a node by hand.
-enum class GraphCall : std::uint8_t { kNo, kBeginsCapture, kEndsCapture, kAddsNode };
+/// A function that makes or changes graphs.
+enum class GraphCall : std::uint8_t {
+  kNo,
+  kBeginsCapture,  ///< after it a stream is captured into a graph
+  kEndsCapture,    ///< or no longer
+  kAddsNode,       ///< by hand
+  kAddsCopy,       ///< by hand, maybe with a copy of a graph
+  kCopies,         ///< clones or instantiates
+  kUpdates,
+  kMakesCondition
+};
 
 /// Why callbacks and calls must do nothing any more.
 enum class Closed : std::uint32_t { kNo, kForked, kExiting };

@@ -65,7 +65,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   realtime_offset_ns_ = realtime_() - steady_ns();
   decoder_.begin(sink, options.noisy_api_filter, subscription_.system_thread_ids(), state.threads.load());
   graph_nodes().begin();
-  graphs_whole_ = options.graph_tracing == CuptiOptions::GraphTracing::kWhole;
+  graphs_whole_ = options.graph_tracing != CuptiOptions::GraphTracing::kNodes;
   const bool automatic = options.graph_tracing == CuptiOptions::GraphTracing::kAutomatic;
   decoder_.graphs().begin(automatic ? std::max(1u, options.graph_node_replays) : 0);
   report_facts(false);
@@ -326,12 +326,13 @@ void Collector::report_counts() {
 
 /// What is on its way when CUPTI is asked is recorded as before.
 void Collector::choose_graph_tracing() {
+  using GraphTracing = CuptiOptions::GraphTracing;
   const bool flushed = std::exchange(flushed_, false);
-  if (!flushed || options_.graph_tracing != CuptiOptions::GraphTracing::kAutomatic) return;
-  const bool whole = decoder_.graphs().decide();
+  if (!flushed || options_.graph_tracing == GraphTracing::kNodes) return;
+  const bool wanted = options_.graph_tracing == GraphTracing::kWhole || decoder_.graphs().decide();
+  const bool whole = wanted && !graph_nodes().must_be_nodes();
   if (whole == graphs_whole_) return;
-  calls_.post([this, whole] { subscription_.trace_whole_graphs(whole); });
-  graphs_whole_ = whole;
+  calls_.post([this, whole] { graphs_whole_ = subscription_.trace_whole_graphs(whole); });
 }
 
 void Collector::report_graph_nodes() {

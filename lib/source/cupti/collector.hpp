@@ -104,8 +104,8 @@ class Collector {
   std::uint64_t launches_seen_ = 0;  // at that time
   unsigned quiet_flushes_ = 0;
   bool doubt_reported_ = false;
-  bool flushed_ = false;       // since the last choice
-  bool graphs_whole_ = false;  // what CUPTI was asked for last
+  bool flushed_ = false;                   // since the last choice
+  std::atomic<bool> graphs_whole_{false};  // what CUPTI was asked for last; the call thread says what came of it
   Problem problem_reported_ = Problem::kNone;
 };
 

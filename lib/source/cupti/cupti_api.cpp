@@ -4,6 +4,7 @@
 #include "base/other_tools.hpp"
 #include "source/cupti/cupti_error.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -20,15 +21,26 @@ constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
 constexpr const char* kFolders[] = {"lib64", "lib", "extras/CUPTI/lib64", "targets/x86_64-linux/lib",
                                     "targets/sbsa-linux/lib"};
 
+std::atomic<bool> initializing{false};
+
+struct Driver {
+  std::uint32_t version = 0;
+  bool in_use = false;
+};
+
 // Without a driver CUPTI answers most calls with "unknown error" (999), so the driver is asked for by name first.
-Result<std::uint32_t> driver_version() {
+Result<Driver> find_driver() {
   Result<base::Library> driver = base::Library::open("libcuda.so.1");
   if (!driver)
     return Error(ErrorCode::kNotFound, "no NVIDIA driver in this process (" + driver.error().message() + ")");
   int version = 0;
   const auto get = driver->function<int (*)(int*)>("cuDriverGetVersion");
   if (get == nullptr || get(&version) != 0 || version < 0) version = 0;
-  return static_cast<std::uint32_t>(version);
+  constexpr int kNotInitialized = 3;  // CUDA_ERROR_NOT_INITIALIZED
+  int devices = 0;
+  const auto count = driver->function<int (*)(int*)>("cuDeviceGetCount");
+  const bool in_use = !initializing.load() && count != nullptr && count(&devices) != kNotInitialized;
+  return Driver{static_cast<std::uint32_t>(version), in_use};
 }
 
 std::optional<base::Library> open_any() {
@@ -56,6 +68,8 @@ std::optional<base::Library> open_any() {
 }
 
 }  // namespace
+
+void cuda_is_initializing(bool now) noexcept { initializing.store(now); }
 
 std::string version_text(std::uint32_t version) {
   if (version >= 130000) {
@@ -99,7 +113,7 @@ Result<CuptiLibrary> find_cupti() {
     if (!library) return std::move(library).error().with_context("RANGEFINDER_CUPTI_LIBRARY");
     return CuptiLibrary{*library};
   }
-  Result<std::uint32_t> driver = driver_version();
+  Result<Driver> driver = find_driver();
   if (!driver) return std::move(driver).error();
   const std::optional<base::Library> library = open_any();
   if (!library) {
@@ -107,7 +121,7 @@ Result<CuptiLibrary> find_cupti() {
                  "CUPTI not found (libcupti.so.13 or .12, by name and in CUDA_HOME): set CUDA_HOME, or install the "
                  "nvidia-cuda-cupti wheel and put its lib folder on the library path");
   }
-  return CuptiLibrary{*library, *driver};
+  return CuptiLibrary{*library, driver->version, driver->in_use};
 }
 
 Status check_left_to_others() {
@@ -122,7 +136,9 @@ Result<CuptiApi> load_cupti() {
   Result<CuptiLibrary> found = find_cupti();
   if (!found) return std::move(found).error();
   Result<CuptiApi> api = bind_cupti(found->library);
-  if (api) api->driver_version = found->driver_version;
+  if (!api) return api;
+  api->driver_version = found->driver_version;
+  api->cuda_in_use = found->cuda_in_use;
   return api;
 }
 

@@ -56,6 +56,7 @@ struct CuptiApi {
   std::uint32_t version = 0;         ///< as cuptiGetVersion says: 18..28 for CUDA 11.8..12.9.1, then 130001 for 13.0.1
   std::uint32_t driver_version = 0;  ///< as cuDriverGetVersion says; 0 where no driver was looked for
   bool simulated = false;            ///< a test double, not NVIDIA's
+  bool cuda_in_use = false;          ///< CUDA was initialised before this library was looked for
 };
 
 /// CUPTI versions that matter here.
@@ -72,7 +73,11 @@ std::string version_text(std::uint32_t version);
 struct CuptiLibrary {
   base::Library library;
   std::uint32_t driver_version = 0;  ///< as in CuptiApi
+  bool cuda_in_use = false;          ///< likewise
 };
+
+/// Told by what cuInit calls: until it is told otherwise, CUDA is being initialised, and its driver must not be asked.
+void cuda_is_initializing(bool now) noexcept;
 
 /// What load_cupti opens, with the same errors.
 Result<CuptiLibrary> find_cupti();

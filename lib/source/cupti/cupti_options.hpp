@@ -15,8 +15,8 @@ struct CuptiOptions {
   bool sync_records = true;      ///< waits for streams, events and contexts
   bool overhead_records = true;  ///< what CUPTI itself, lazy loading and the driver's compiler cost
   bool memory_records = true;    ///< cudaMalloc, cudaMallocAsync, cudaHostAlloc, ...: address, bytes, kind
-  /// Of CUDA graphs: each operation; each launch as a whole; or each operation in the first `graph_node_replays` of
-  /// every graph, then launches as a whole.
+  /// Of CUDA graphs: each operation; each launch as a whole; or launches as a whole but for `graph_node_replays` of
+  /// every graph, of which each operation is recorded.
   enum class GraphTracing : std::uint8_t { kNodes, kWhole, kAutomatic };
   GraphTracing graph_tracing = GraphTracing::kNodes;
   std::uint32_t graph_node_replays = 10;

@@ -120,6 +120,8 @@ SourceState cupti_prepare(const CuptiSeams& seams, const CuptiOptions& options) 
   }
 }
 
+void cupti_is_in_cuinit(bool now) noexcept { cupti::cuda_is_initializing(now); }
+
 Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept try {
   return why_closed().empty() ? Process::instance().release(deadline) : Status();
 } catch (...) {

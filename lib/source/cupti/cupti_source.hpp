@@ -61,6 +61,9 @@ class CuptiSource final : public Source {
 /// Not working: why, as `start` would say.
 SourceState cupti_prepare(const CuptiSeams& seams = {}, const CuptiOptions& options = {}) noexcept;
 
+/// While cuInit waits for its caller here, the driver is not asked whether CUDA is in use. It is not.
+void cupti_is_in_cuinit(bool now) noexcept;
+
 /// Gives CUPTI back to other profilers; the next start takes it again. kBusy while a recording runs, kTimeout when
 /// CUPTI does not answer by the deadline. In a child of fork, and at exit, nothing is held.
 Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept;

@@ -3,7 +3,6 @@
 
 #include "base/never_destroyed.hpp"
 #include "buffer/held_records.hpp"
-#include "source/cupti/callbacks.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -13,8 +12,55 @@
 namespace rangefinder::source::cupti {
 namespace {
 
-// CU_GRAPH_NODE_TYPE_CONDITIONAL of CUDA 12.3 and newer.
+// CU_GRAPH_NODE_TYPE_CONDITIONAL of CUDA 12.3 and newer. CUPTI 13.0 says 0 of every node.
 constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
+
+/// The functions that copy graphs of which a thread is inside, and the graphs that they have made: one that a node of
+/// another graph comes after is what that node runs.
+struct ThreadCopies {
+  static constexpr std::uint32_t kDeepest = 64;
+  std::uint32_t epoch = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t whole = 0;  // the change of `whole_` that held as the call began; 0: off
+  std::uint32_t open = 0;
+  std::array<std::uint32_t, kDeepest> graphs{};
+};
+constinit thread_local ThreadCopies t_copies;
+constinit std::atomic<std::uint32_t> g_epoch{1};  // of the watching: a call that began before is not counted on
+
+bool is_copying() noexcept { return t_copies.depth > 0 && t_copies.epoch == g_epoch.load(std::memory_order_relaxed); }
+
+void open_graph(std::uint32_t graph) noexcept {
+  if (is_copying() && graph != 0 && t_copies.open < ThreadCopies::kDeepest) t_copies.graphs[t_copies.open++] = graph;
+}
+
+/// The graph that was made for the new node of `graph`; 0: none.
+std::uint32_t take_body(std::uint32_t graph) noexcept {
+  if (!is_copying()) return 0;
+  const auto begin = t_copies.graphs.begin(), end = begin + t_copies.open;
+  const auto own = std::find(begin, end, graph);
+  const auto body = own == end ? begin : own + 1;
+  if (body == end) return 0;
+  t_copies.open = static_cast<std::uint32_t>(body - begin);
+  return *body;
+}
+
+/// The two handles that parameters of functions begin with.
+struct TwoHandles {
+  const void* first;
+  const void* second;
+};
+
+std::optional<TwoHandles> handles_of(const CUpti_CallbackData& data) noexcept {
+  const bool done =
+      data.functionReturnValue == nullptr || *static_cast<const std::uint32_t*>(data.functionReturnValue) == 0;
+  if (data.callbackSite != CUPTI_API_EXIT || data.functionParams == nullptr || !done) return std::nullopt;
+  return *static_cast<const TwoHandles*>(data.functionParams);
+}
+
+constexpr std::uint64_t node_id(std::uint32_t graph, std::size_t number) noexcept {
+  return std::uint64_t{graph} << 32 | number;
+}
 
 }  // namespace
 
@@ -37,6 +83,9 @@ void GraphNodes::watch(const CuptiApi& api, RealtimeClock realtime) noexcept {
 void GraphNodes::stop_watching() noexcept {
   const std::lock_guard lock(mutex_);
   missed_updates_.store(!nodes_.empty(), std::memory_order_relaxed);
+  g_epoch.fetch_add(1, std::memory_order_relaxed);
+  copying_ = 0;
+  whole_ = false;
 }
 
 void GraphNodes::begin() noexcept try {
@@ -86,12 +135,18 @@ GraphNodes::Maker GraphNodes::maker_of_new() noexcept {
 }
 
 void GraphNodes::on_callback(CUpti_CallbackId id, const CUpti_GraphData& data) noexcept {
+  const auto graph = [&] { return ask_id(graph_id_, data.graph, std::uint32_t{0}); };
+  const auto exec = [&] { return ask_id(exec_id_, data.graphExec, std::uint32_t{0}); };
   switch (id) {
+    case CUPTI_CBID_RESOURCE_GRAPH_CREATED:
+      return open_graph(graph());
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
+      return instantiated(graph(), exec());
     // Nodes may be announced one by one as well, or not.
     case CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING:
-      return destroy_graph(ask_id(graph_id_, data.graph, std::uint32_t{0}));
+      return destroy_graph(graph());
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
-      return destroy_graph(ask_id(exec_id_, data.graphExec, std::uint32_t{0}));
+      return destroy_graph(exec());
     default:
       if (const std::uint64_t node = id_of(data.node); node != 0) on_node(id, data, node);
   }
@@ -102,7 +157,7 @@ void GraphNodes::on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::
   switch (id) {
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
       any_seen_.store(true, std::memory_order_relaxed);
-      return set(node, {maker_of_new(), graph_of(data), conditional});
+      return create(node, {maker_of_new(), graph_of(data), conditional});
     // Cloning and instantiating announce each new node as created and then as cloned: the second counts, also where the
     // original is not known. Else the body of a child graph would belong to the call that adds it.
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
@@ -112,19 +167,23 @@ void GraphNodes::on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::
       if (data.originalNode != nullptr && data.originalNode != data.node) update(id_of(data.originalNode), node);
       return;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
-      return destroy(node);
+      return destroy(graph_of(data), node);
     default:
       return;
   }
 }
 
-void GraphNodes::set(std::uint64_t node, Node made) noexcept {
+void GraphNodes::create(std::uint64_t node, Node made) noexcept {
+  const std::uint32_t body = take_body(made.graph);
   const std::lock_guard lock(mutex_);
+  const bool conditions = add_member(made.graph, node, body);
+  made.conditional = made.conditional || (body != 0 && conditions);
   note(node, made);
 }
 
 void GraphNodes::copy(std::uint64_t original, std::uint64_t node, const Node& made) noexcept {
   const std::lock_guard lock(mutex_);
+  if (Member* const member = find_member(made.graph, node)) member->cloned = true;
   Node now = made;
   if (const auto from = nodes_.find(original); from != nodes_.end()) {
     now.maker = from->second.maker;
@@ -142,26 +201,34 @@ void GraphNodes::update(std::uint64_t original, std::uint64_t node) noexcept {
   note(node, now);
 }
 
-void GraphNodes::destroy(std::uint64_t node) noexcept {
+void GraphNodes::destroy(std::uint32_t graph, std::uint64_t node) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto known = nodes_.find(node); known != nodes_.end()) go(known);
+  Member* const member = find_member(graph, node);
+  if (member == nullptr) return;
+  member->gone = true;
+  const auto found = graphs_.find(graph);
+  // An instantiation may end with all announced nodes gone, and others behind them.
+  if (--found->second.alive > 0 || is_copying()) return;
+  members_ -= found->second.members.size();
+  graphs_.erase(found);
 }
 
 void GraphNodes::destroy_graph(std::uint32_t graph) noexcept {
   const std::lock_guard lock(mutex_);
+  unwhole_.erase(graph);
   const auto found = graphs_.find(graph);
   if (graph == 0 || found == graphs_.end()) return;
-  const std::vector<std::uint64_t> nodes = std::move(found->second.nodes);
-  for (const std::uint64_t node : nodes) {
-    if (const auto known = nodes_.find(node); known != nodes_.end() && known->second.graph == graph) go(known);
+  for (const Member& member : found->second.members) {
+    if (const auto known = nodes_.find(member.node); known != nodes_.end() && known->second.graph == graph) go(known);
   }
-  graphs_.erase(graph);
+  members_ -= found->second.members.size();
+  graphs_.erase(found);
 }
 
 /// Its rows stay in the capture, so that records which come later find them.
 void GraphNodes::go(Nodes::iterator node) noexcept {
   Node last = node->second;
-  leave(last.graph);
   const std::uint64_t id = node->first;
   nodes_.erase(node);
   try {
@@ -171,17 +238,169 @@ void GraphNodes::go(Nodes::iterator node) noexcept {
   }
 }
 
-void GraphNodes::join(std::uint32_t graph, std::uint64_t node) {
-  if (graph == 0) return;
+// ---- graphs ----------------------------------------------------------------------------------------------------
+
+/// True where the graph has handles of conditional nodes.
+bool GraphNodes::add_member(std::uint32_t graph, std::uint64_t node, std::uint32_t body) noexcept try {
+  if (graph == 0) return false;
+  if (members_ >= kMaxNodes) {
+    incomplete_ = true;
+    return false;
+  }
   Graph& found = graphs_[graph];
-  found.nodes.push_back(node);
-  ++found.known;
+  found.members.push_back({node, body});
+  ++found.alive;
+  ++members_;
+  return found.has_conditions;
+} catch (const std::exception&) {  // no memory
+  incomplete_ = true;
+  return false;
 }
 
-void GraphNodes::leave(std::uint32_t graph) noexcept {
+GraphNodes::Member* GraphNodes::find_member(std::uint32_t graph, std::uint64_t node) noexcept {
   const auto found = graphs_.find(graph);
-  if (found != graphs_.end() && --found->second.known == 0) graphs_.erase(found);
+  if (found == graphs_.end()) return nullptr;
+  std::vector<Member>& members = found->second.members;
+  const auto member = std::lower_bound(members.begin(), members.end(), node,
+                                       [](const Member& one, std::uint64_t wanted) { return one.node < wanted; });
+  return member != members.end() && member->node == node && !member->gone ? &*member : nullptr;
 }
+
+/// What made each node of an executable graph that is made of this one, in the order of their numbers.
+std::optional<std::vector<GraphNodes::Maker>> GraphNodes::makers_of(std::uint32_t graph) const {
+  if (graph == 0 || incomplete_) return std::nullopt;
+  std::vector<Maker> makers;
+  std::vector<std::uint32_t> wanted = {graph};
+  for (std::size_t next = 0; next < wanted.size(); ++next) {
+    const auto found = graphs_.find(wanted[next]);
+    if (found == graphs_.end()) continue;  // it is empty
+    for (const Member& member : found->second.members) {
+      if (member.gone) continue;
+      if (makers.size() >= kMaxNodes) return std::nullopt;
+      const auto known = nodes_.find(member.node);
+      makers.push_back(known != nodes_.end() ? known->second.maker : Maker());
+      if (member.body != 0) wanted.push_back(member.body);
+    }
+  }
+  return makers;
+}
+
+/// Whether copies of the graph's nodes are the first of the executable graph, numbered in order.
+bool GraphNodes::is_numbered(std::uint32_t exec, std::uint32_t graph) const {
+  const auto from = graphs_.find(graph);
+  const auto to = graphs_.find(exec);
+  if (from == graphs_.end() || to == graphs_.end()) return false;
+  std::size_t number = 0;
+  for (const Member& member : to->second.members) {
+    if (!member.cloned) continue;
+    if (member.node != node_id(exec, number)) return false;
+    ++number;
+  }
+  return number == from->second.alive;
+}
+
+void GraphNodes::instantiated(std::uint32_t graph, std::uint32_t exec) noexcept try {
+  if (exec == 0) return;
+  const std::lock_guard lock(mutex_);
+  const bool all_the_time = is_copying() && t_copies.whole == whole_changes_;
+  if (!whole_ || !all_the_time) unwhole_.insert(exec);
+  const std::optional<std::vector<Maker>> makers = makers_of(graph);
+  if (!makers || !is_numbered(exec, graph)) return;
+  Graph& made = graphs_[exec];
+  made.instantiated = makers->size();
+  for (std::size_t number = graphs_[graph].alive; number < makers->size(); ++number) {
+    const std::uint64_t node = node_id(exec, number);
+    // The driver's own nodes of the executable graph may have been announced meanwhile, with higher numbers.
+    const auto at = std::lower_bound(made.members.begin(), made.members.end(), node,
+                                     [](const Member& one, std::uint64_t wanted) { return one.node < wanted; });
+    made.members.insert(at, {.node = node});
+    ++made.alive;
+    ++members_;
+    note(node, {(*makers)[number], exec});
+  }
+} catch (const std::exception&) {  // no memory
+  const std::lock_guard lock(mutex_);
+  ++news_.dropped;
+}
+
+void GraphNodes::updated(std::uint32_t exec, std::uint32_t graph) noexcept try {
+  const std::lock_guard lock(mutex_);
+  const auto found = graphs_.find(exec);
+  if (exec == 0 || found == graphs_.end()) return;
+  const std::optional<std::vector<Maker>> makers = makers_of(graph);
+  const bool alike = makers && found->second.instantiated == makers->size();
+  std::vector<Member>& members = found->second.members;
+  for (const Member& member : members) {
+    const std::size_t number = member.node - node_id(exec, 0);
+    const auto known = nodes_.find(member.node);
+    Node now = known != nodes_.end() ? known->second : Node{.graph = exec};
+    now.maker = alike && number < makers->size() ? (*makers)[number] : Maker();
+    note(member.node, now);
+  }
+} catch (const std::exception&) {  // no memory
+  const std::lock_guard lock(mutex_);
+  ++news_.dropped;
+}
+
+void GraphNodes::on_call(GraphCall call, const CUpti_CallbackData& data) noexcept {
+  if (call == GraphCall::kUpdates) {
+    const std::optional<TwoHandles> handles = handles_of(data);
+    if (!handles) return;
+    const auto exec = static_cast<CUgraphExec>(const_cast<void*>(handles->first));
+    const auto graph = static_cast<CUgraph>(const_cast<void*>(handles->second));
+    return updated(ask_id(exec_id_, exec, std::uint32_t{0}), ask_id(graph_id_, graph, std::uint32_t{0}));
+  }
+  if (call == GraphCall::kMakesCondition) {
+    const std::optional<TwoHandles> handles = handles_of(data);
+    if (!handles) return;
+    const auto graph = static_cast<CUgraph>(const_cast<void*>(handles->second));
+    const std::uint32_t id = ask_id(graph_id_, graph, std::uint32_t{0});
+    const std::lock_guard lock(mutex_);
+    try {
+      if (id != 0) graphs_[id].has_conditions = true;
+    } catch (const std::exception&) {  // no memory: its counts are taken to be exact
+    }
+    return;
+  }
+  ThreadCopies& thread = t_copies;
+  const bool enters = data.callbackSite == CUPTI_API_ENTER;
+  if (!enters && !is_copying()) return;
+  const std::lock_guard lock(mutex_);
+  if (!enters) {
+    if (--thread.depth == 0) --copying_;
+    return;
+  }
+  if (is_copying()) return void(++thread.depth);
+  thread.epoch = g_epoch.load(std::memory_order_relaxed);
+  thread.depth = 1;
+  thread.open = 0;
+  thread.whole = whole_ ? whole_changes_ : 0;
+  ++copying_;
+}
+
+void GraphNodes::set_whole(bool on) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (whole_ == on) return;
+  whole_ = on;
+  ++whole_changes_;
+}
+
+bool GraphNodes::must_be_nodes() noexcept {
+  const std::lock_guard lock(mutex_);
+  return !execs_known_ || !unwhole_.empty();
+}
+
+bool GraphNodes::may_be_whole() noexcept {
+  const std::lock_guard lock(mutex_);
+  return execs_known_ && unwhole_.empty() && copying_ == 0;
+}
+
+void GraphNodes::execs_are_unknown() noexcept {
+  const std::lock_guard lock(mutex_);
+  execs_known_ = false;
+}
+
+// ---- notes -----------------------------------------------------------------------------------------------------
 
 std::vector<std::uint32_t> GraphNodes::notes_in_use() {
   std::vector<std::uint32_t> notes;
@@ -199,8 +418,14 @@ void GraphNodes::forget() noexcept {
   const std::lock_guard lock(mutex_);
   nodes_.clear();
   graphs_.clear();
+  unwhole_.clear();
+  members_ = 0;
+  copying_ = 0;
+  incomplete_ = whole_ = false;
+  execs_known_ = true;
   news_ = {};
   missed_updates_ = any_seen_ = false;
+  g_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 
 void GraphNodes::note(std::uint64_t node, Node now) noexcept try {
@@ -213,12 +438,6 @@ void GraphNodes::note(std::uint64_t node, Node now) noexcept try {
   }
   now.time_ns = realtime_();
   report(node, now);
-  if (is_new || known->second.graph != now.graph) {
-    if (now.says_anything()) join(now.graph, node);
-    if (!is_new) leave(known->second.graph);
-  } else if (!now.says_anything()) {
-    leave(now.graph);
-  }
   if (now.says_anything())
     nodes_.insert_or_assign(node, now);
   else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "format/rows.hpp"
+#include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/device_clock.hpp"
 
@@ -10,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace rangefinder::source::cupti {
@@ -22,7 +25,7 @@ struct GraphCallback {
   const char* name;
   const char* without;
 };
-inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
+inline constexpr std::array<GraphCallback, 8> kGraphCallbacks = {
     {{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "GRAPHNODE_CREATED", nullptr},
      {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "GRAPHNODE_CLONED", nullptr},
      {CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, "GRAPHNODE_DESTROY_STARTING",
@@ -31,12 +34,20 @@ inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
       "nodes that go with their graph may be remembered"},
      {CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, "GRAPHEXEC_DESTROY_STARTING",
       "nodes that go with their graph may be remembered"},
-     {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED",
-      "nodes of executable graphs keep their ranges when they are updated"}}};
+     {CUPTI_CBID_RESOURCE_GRAPH_CREATED, "GRAPH_CREATED", "work of child graphs has the ranges that replay it"},
+     {CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, "GRAPHEXEC_CREATED",
+      "work of child graphs has the ranges that replay it, and graphs are recorded node by node"},
+     {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED", "updates of single nodes are not known"}}};
 
 /// What made each node of a CUDA graph. While a stream is captured the making of a node is noted as such
 /// (held_records.hpp); a node that is added by hand is announced inside the call that adds it, which is noted like a
 /// launch. Records name the nodes of the executable graph, which are copies of copies: each has what its original has.
+///
+/// Of a child graph, and of the body of a conditional node, the driver puts copies into the executable graph and does
+/// not announce them. CUPTI numbers nodes within their graph, graph << 32 | number, and the copies come behind the
+/// others, breadth first. What each of them is a copy of follows from the graph that is instantiated; where the numbers
+/// of announced nodes are otherwise, they stay unknown. Updates of a whole graph are not announced at all: the nodes of
+/// the other graph are taken in the same order.
 ///
 /// Graphs outlive recordings: what was captured is known in all that follow. What was added by hand is forgotten with
 /// the recording that holds the call.
@@ -69,6 +80,18 @@ class GraphNodes {
 
   /// A callback of the resource domain.
   void on_callback(CUpti_CallbackId id, const CUpti_GraphData& data) noexcept;
+  /// One of the driver's functions for graphs begins or ends.
+  void on_call(GraphCall call, const CUpti_CallbackData& data) noexcept;
+
+  /// Launches are recorded as a whole from now on, or no longer (GRAPH_TRACE).
+  void set_whole(bool on) noexcept;
+  /// CUPTI may not record launches as a whole: there are graphs that were instantiated while it did not, and it crashes
+  /// at their launch then (seen with 13.0.1).
+  bool must_be_nodes() noexcept;
+  /// CUPTI may begin to: there are none, nor are they in the making.
+  bool may_be_whole() noexcept;
+  /// A CUPTI that does not announce executable graphs: it is never known.
+  void execs_are_unknown() noexcept;
 
   /// The notes that nodes have, in order.
   std::vector<std::uint32_t> notes_in_use();
@@ -93,10 +116,18 @@ class GraphNodes {
     }
     bool says_anything() const noexcept { return maker != Maker() || conditional; }
   };
-  /// The nodes that a graph had, and how many of them are known.
+  struct Member {
+    std::uint64_t node = 0;
+    std::uint32_t body = 0;  // the graph that the node runs
+    bool cloned = false;
+    bool gone = false;
+  };
+  /// The nodes of a graph in the order of their numbers, whether or not they are known.
   struct Graph {
-    std::vector<std::uint64_t> nodes;
-    std::size_t known = 0;
+    std::vector<Member> members;
+    std::size_t alive = 0;
+    std::size_t instantiated = 0;  // of an executable graph: its nodes with those of bodies; 0: not known
+    bool has_conditions = false;
   };
   using Nodes = std::unordered_map<std::uint64_t, Node>;
 
@@ -106,14 +137,18 @@ class GraphNodes {
   std::uint64_t id_of(CUgraphNode node) const noexcept;
   std::uint32_t graph_of(const CUpti_GraphData& data) const noexcept;
   void on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::uint64_t node) noexcept;
-  void set(std::uint64_t node, Node made) noexcept;
+  void create(std::uint64_t node, Node made) noexcept;
   void copy(std::uint64_t original, std::uint64_t node, const Node& made) noexcept;
   void update(std::uint64_t original, std::uint64_t node) noexcept;
-  void destroy(std::uint64_t node) noexcept;
+  void destroy(std::uint32_t graph, std::uint64_t node) noexcept;
   void destroy_graph(std::uint32_t graph) noexcept;
   void note(std::uint64_t node, Node now) noexcept;
-  void join(std::uint32_t graph, std::uint64_t node);
-  void leave(std::uint32_t graph) noexcept;
+  bool add_member(std::uint32_t graph, std::uint64_t node, std::uint32_t body) noexcept;
+  Member* find_member(std::uint32_t graph, std::uint64_t node) noexcept;
+  std::optional<std::vector<Maker>> makers_of(std::uint32_t graph) const;
+  bool is_numbered(std::uint32_t exec, std::uint32_t graph) const;
+  void instantiated(std::uint32_t graph, std::uint32_t exec) noexcept;
+  void updated(std::uint32_t exec, std::uint32_t graph) noexcept;
   void go(Nodes::iterator node) noexcept;
   void report(std::uint64_t node, const Node& known, std::uint32_t flags = 0);
 
@@ -127,7 +162,15 @@ class GraphNodes {
   RealtimeClock realtime_ = nullptr;
   Nodes nodes_;
   std::unordered_map<std::uint32_t, Graph> graphs_;
+  std::size_t members_ = 0;  // of all graphs
+  bool incomplete_ = false;  // there was no room for a member
   News news_;
+
+  bool whole_ = false;
+  std::uint32_t whole_changes_ = 0;
+  std::uint32_t copying_ = 0;                  // calls that are not over
+  std::unordered_set<std::uint32_t> unwhole_;  // executable graphs of which no launch may be recorded as a whole
+  bool execs_known_ = true;
 };
 
 /// The one of the process; never destroyed.

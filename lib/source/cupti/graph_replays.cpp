@@ -42,7 +42,7 @@ bool GraphReplays::decide() noexcept {
   std::erase_if(new_, [this](const auto& entry) { return flushes_ - entry.second.seen >= kPatience; });
   ++flushes_;
   const bool waits = std::any_of(new_.begin(), new_.end(), [](const auto& entry) { return entry.second.launches > 1; });
-  return !waits && !known_.empty();
+  return !waits;
 }
 
 }  // namespace rangefinder::source::cupti

@@ -153,7 +153,7 @@ SourceState Process::prepare(const CuptiOptions& options, const CuptiSeams& seam
   if (!turn) return host_only("another recording of this process uses CUPTI");
   if (owner() != nullptr) return state();
   SourceState state =
-      on_call_thread([this, options, seams] { return open_if_needed(options, seams); }, options.start_patience);
+      on_call_thread([this, options, seams] { return open_ahead(options, seams); }, options.start_patience);
   (void)calls_.end(steady_clock::now() + 1s);
   return state;
 }
@@ -198,6 +198,12 @@ Status Process::open_if_needed(const CuptiOptions& options, const CuptiSeams& se
   const std::shared_ptr<Opened> opened = this->opened();
   if (opened != nullptr && opened->subscription.is_open()) return {};
   return or_close([&] { return open(options, seams); });
+}
+
+Status Process::open_ahead(const CuptiOptions& options, const CuptiSeams& seams) {
+  if (Status status = open_if_needed(options, seams); !status.ok()) return status;
+  opened()->subscription.trace_whole_graphs_ahead(options);
+  return {};
 }
 
 /// What opens CUPTI half and then has no more memory gives the place up again.

@@ -83,6 +83,7 @@ class Process {
   Process() = default;
   SourceState on_call_thread(std::function<Status()> work, std::chrono::milliseconds patience);
   Status open_if_needed(const CuptiOptions& options, const CuptiSeams& seams);
+  Status open_ahead(const CuptiOptions& options, const CuptiSeams& seams);
   Status open_and_start(const CuptiOptions& options, const CuptiSeams& seams);
   Status open(const CuptiOptions& options, const CuptiSeams& seams);
   Status or_close(const std::function<Status()>& work);

@@ -46,7 +46,10 @@ Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
       runtime_names_(api_, CUPTI_CB_DOMAIN_RUNTIME_API),
       driver_names_(api_, CUPTI_CB_DOMAIN_DRIVER_API),
       runtime_launches_(runtime_names_.ids(&is_noted)),
-      driver_launches_(driver_names_.ids(&is_noted)) {}
+      driver_launches_(driver_names_.ids(&is_noted)) {
+  // These stay on, and are noted while anything is. The runtime's functions call them.
+  std::erase_if(driver_launches_, [this](std::uint32_t id) { return copies_graph(driver_names_.name(id)); });
+}
 
 // ---- opening ---------------------------------------------------------------------------------------------------
 
@@ -112,28 +115,42 @@ void Subscription::watch_graphs() {
   for (const GraphCallback& wanted : kGraphCallbacks) {
     const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, wanted.id);
     if (result == CUPTI_SUCCESS) continue;
+    if (wanted.id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) graph_nodes().execs_are_unknown();
     const std::string callback = std::string("RESOURCE_") + wanted.name;
     const std::string call = "cuptiEnableCallback(" + callback + ")";
     if (wanted.without == nullptr) return failed(call, result);
     refused(call, result, "callback " + callback, wanted.without);
   }
-  watch_captures(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names_);
-  watch_captures(CUPTI_CB_DOMAIN_DRIVER_API, driver_names_);
+  watch_graph_calls(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names_);
+  watch_graph_calls(CUPTI_CB_DOMAIN_DRIVER_API, driver_names_);
 }
 
-void Subscription::watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names) {
+void Subscription::watch_graph_calls(CUpti_CallbackDomain domain, const CallbackNames& names) {
+  struct Watched {
+    bool (*is_wanted)(std::string_view) noexcept;
+    GraphCall call;
+    bool always;  // not only while launches are noted
+  };
+  static constexpr Watched kCaptures[] = {{&makes_graph_node, GraphCall::kAddsNode, false},
+                                          {&begins_capture, GraphCall::kBeginsCapture, true},
+                                          {&ends_capture, GraphCall::kEndsCapture, true}};
+  // The runtime's functions call these.
+  static constexpr Watched kDrivers[] = {{&copies_graph, GraphCall::kCopies, true},
+                                         {&updates_graph, GraphCall::kUpdates, true},
+                                         {&makes_condition, GraphCall::kMakesCondition, true}};
   auto& calls = callback_state().graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
-  for (const std::uint32_t id : names.ids(&makes_graph_node))
-    calls[id].store(GraphCall::kAddsNode, std::memory_order_relaxed);
-  const std::pair<bool (*)(std::string_view) noexcept, GraphCall> wanted[] = {
-      {&begins_capture, GraphCall::kBeginsCapture}, {&ends_capture, GraphCall::kEndsCapture}};
-  for (const auto& [is_wanted, call] : wanted) {
-    for (const std::uint32_t id : names.ids(is_wanted)) {
-      calls[id].store(call, std::memory_order_relaxed);
+  const auto watch = [&](const Watched& wanted) {
+    for (const std::uint32_t id : names.ids(wanted.is_wanted)) {
+      const bool adds = wanted.call == GraphCall::kCopies && makes_graph_node(names.name(id));
+      calls[id].store(adds ? GraphCall::kAddsCopy : wanted.call, std::memory_order_relaxed);
+      if (!wanted.always) continue;
       const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, domain, id);
-      if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(capture)", result);
+      if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(graphs)", result);
     }
-  }
+  };
+  for (const Watched& wanted : kCaptures) watch(wanted);
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  for (const Watched& wanted : kDrivers) watch(wanted);
 }
 
 void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name, const char* without) {
@@ -195,7 +212,7 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
     wanted.push_back({CUPTI_ACTIVITY_KIND_DRIVER, "DRIVER", false});
     wanted.push_back({CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, "INTERNAL_LAUNCH_API", false});
   }
-  if (options.graph_tracing == CuptiOptions::GraphTracing::kWhole) wanted.push_back(whole_graphs());
+  if (options.graph_tracing != CuptiOptions::GraphTracing::kNodes) wanted.push_back(whole_graphs());
   if (options.sync_records) {
     wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
     wanted.push_back({CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", false});  // which streams waits for events are for
@@ -222,19 +239,35 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
   filter_noise_ = options.noisy_api_filter;
 }
 
-void Subscription::trace_whole_graphs(bool on) {
+bool Subscription::trace_whole_graphs(bool on) {
   const auto known = std::find_if(kinds_.begin(), kinds_.end(),
                                   [](const Kind& kind) { return kind.kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE; });
-  if (on == (known != kinds_.end()) || !usable()) return;
-  if (!on) {
+  if (known == kinds_.end() || !usable()) return false;
+  // Ids stay right over it (seen with 13.0.1), other than where kernels are switched off and on again.
+  if (!on)
     disable_kind(*known);
-    kinds_.erase(known);
-    disabled_once_ = true;
-    return;
-  }
-  enabled_again_ = enabled_again_ || disabled_once_;
+  else if (work_enabled_)
+    (void)enable_kind(*known);
+  return known->on;
+}
+
+void Subscription::trace_whole_graphs_ahead(const CuptiOptions& options) {
+  if (options.graph_tracing == CuptiOptions::GraphTracing::kNodes || !kinds_.empty()) return;
   kinds_.push_back(whole_graphs());
-  if (work_enabled_) (void)enable_kind(kinds_.back());
+  (void)enable_kind(kinds_.back());
+}
+
+/// CUPTI crashes at the launch of a graph that was instantiated while launches were not recorded as a whole.
+bool Subscription::may_trace_whole() {
+  if (graph_nodes().may_be_whole() && !api_.cuda_in_use) return true;
+  note(std::string(
+           "graphs are recorded node by node, because CUPTI crashes at launches of a graph that was instantiated "
+           "before its launches were recorded as a whole: ") +
+       (api_.cuda_in_use ? "CUDA was in use when CUPTI was opened; call rangefinder::prepare() first in main, with "
+                           "graph_tracing in RANGEFINDER_CONFIG"
+                         : "such graphs exist; set graph_tracing in RANGEFINDER_CONFIG, which rangefinder::prepare() "
+                           "reads, or start the session before they are instantiated"));
+  return false;
 }
 
 void Subscription::dump_objects() {
@@ -252,8 +285,11 @@ void Subscription::dump_objects() {
 
 Status Subscription::enable_kind(Kind& kind) {
   if (kind.on) return {};
+  const bool whole = kind.kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  if (whole && !may_trace_whole()) return {};
   const CUptiResult result = api_.cuptiActivityEnable(kind.kind);
   kind.on = result == CUPTI_SUCCESS;
+  if (whole) graph_nodes().set_whole(kind.on);
   if (kind.on) return {};
   const std::string call = std::string("cuptiActivityEnable(") + kind.name + ")";
   failed(call, result);
@@ -263,6 +299,8 @@ Status Subscription::enable_kind(Kind& kind) {
 
 void Subscription::disable_kind(Kind& kind) {
   if (!std::exchange(kind.on, false)) return;
+  // Before: what is instantiated meanwhile counts as made without.
+  if (kind.kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) graph_nodes().set_whole(false);
   const CUptiResult result = api_.cuptiActivityDisable(kind.kind);
   if (result != CUPTI_SUCCESS) failed(std::string("cuptiActivityDisable(") + kind.name + ")", result);
 }

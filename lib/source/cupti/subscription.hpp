@@ -43,8 +43,11 @@ class Subscription {
   Status start(const CuptiOptions& options);
   /// Kinds and launch callbacks on or off; leaves alone what is.
   Status enable_work(bool on);
-  /// Launches of CUDA graphs as a whole from now on, or node by node, until the next `start`.
-  void trace_whole_graphs(bool on);
+  /// Launches of CUDA graphs as a whole from now on, or node by node, until the next `start`. Answers which of both it
+  /// is: node by node also where CUPTI would crash.
+  bool trace_whole_graphs(bool on);
+  /// For graphs that are instantiated before the first recording, which may then record their launches as a whole.
+  void trace_whole_graphs_ahead(const CuptiOptions& options);
   /// Makes CUPTI deliver, reads its count of dropped records, looks at its clock.
   void flush(std::uint32_t flag);
   /// The last flush of a recording: waits for running work until `patience`, then takes what is incomplete.
@@ -90,7 +93,8 @@ class Subscription {
   void leave_out_noise();
   void enable_callbacks(bool on);
   void watch_graphs();
-  void watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names);
+  void watch_graph_calls(CUpti_CallbackDomain domain, const CallbackNames& names);
+  bool may_trace_whole();
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result) noexcept;

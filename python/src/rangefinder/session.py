@@ -277,8 +277,8 @@ class Session:
         cuda_api: Record every CUDA API call, at about 1 us a call. Default True.
         cuda_sync: Record synchronization: waits for streams, events and contexts. Default True.
         cuda_overhead: Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX). Default True.
-        graph_tracing: How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the
-            first `graph_node_replays` launches of a graph. "nodes", "whole" or "automatic"; default "nodes".
+        graph_tracing: How CUDA graphs are recorded: each operation, each launch as a whole, or launches as a whole
+            except `graph_node_replays` of each graph. "nodes", "whole" or "automatic"; default "nodes".
         graph_node_replays: Launches of each graph that `graph_tracing="automatic"` records by operation. Default 10, at
             least 1.
         cuda_memory: Record calls of CUDA's own allocation functions, with address and bytes. Default True.

@@ -158,6 +158,86 @@ TEST_CASE("an update gives nodes the calls of the other graph, for launches from
   fakecupti_graph_destroy(unknown, nullptr);
 }
 
+TEST_CASE("an update of one node is told by a callback of its own", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* first = fakecupti_graph_create();
+  FakeGraph* second = fakecupti_graph_create();
+  const std::uint32_t by_first = capture(first);
+  (void)capture(first);
+  (void)capture(second);
+  const std::uint32_t by_second = capture(second);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(first);
+  fakecupti_graph_tell_update(exec, 1, second);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{by_first, by_second});
+  fakecupti_graph_destroy(first, exec);
+  fakecupti_graph_destroy(second, nullptr);
+}
+
+// As a device numbers them: the nodes of the graph, then those that they run, breadth first. The driver announces none
+// of the latter.
+TEST_CASE("nodes of child graphs and bodies keep their calls over copies, instantiation and updates", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  fakecupti_set_manual_clock(kNoon);
+  const auto made = [&](std::vector<std::uint32_t>& calls) {
+    FakeGraph* leaf = fakecupti_graph_create();
+    FakeGraph* middle = fakecupti_graph_create();
+    FakeGraph* top = fakecupti_graph_create();
+    const std::uint32_t of_leaf = capture(leaf), of_leaf_2 = capture(leaf);
+    const std::uint32_t of_middle = capture(middle);
+    fakecupti_graph_add_child("cudaGraphAddChildGraphNode_v10000", middle, leaf);
+    const std::uint32_t of_middle_2 = capture(middle);
+    fakecupti_graph_add_child("cudaGraphAddChildGraphNode_v10000", top, middle);
+    const std::uint32_t of_top = capture(top);
+    fakecupti_graph_add_conditional("cudaGraphAddNode_v12020", top, leaf);
+    calls = {of_top, of_middle, of_middle_2, of_leaf, of_leaf_2, of_leaf, of_leaf_2};
+    FakeGraph* again = fakecupti_graph_clone(top);
+    for (FakeGraph* graph : {leaf, middle, top}) fakecupti_graph_destroy(graph, nullptr);
+    return again;
+  };
+  std::vector<std::uint32_t> before, after;
+  FakeGraph* graph = made(before);
+  FakeGraph* other = made(after);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  fakecupti_advance(1000);
+  launch(exec);
+  std::vector<std::uint32_t> found = graphs.made_by();
+  // In which order the device runs them says nothing: by the numbers of nodes.
+  const auto by_node = [&](std::size_t first) {
+    std::map<std::uint64_t, std::uint32_t> calls;
+    for (std::size_t i = first; i < found.size(); ++i) calls[graphs.kernels[i].graph_node] = found[i];
+    std::vector<std::uint32_t> in_order;
+    for (const auto& [node, call] : calls) in_order.push_back(call);
+    return in_order;
+  };
+  const std::vector<std::uint32_t> of_before = {before[0], before[1], before[2], before[5],
+                                                before[6], before[3], before[4]};
+  CHECK(by_node(0) == of_before);
+  fakecupti_advance(1000);
+  fakecupti_graph_update(exec, other);
+  fakecupti_advance(1000);
+  const std::size_t kernels = graphs.kernels.size();
+  launch(exec);
+  found = graphs.made_by();
+  CHECK(by_node(kernels) ==
+        std::vector<std::uint32_t>{after[0], after[1], after[2], after[5], after[6], after[3], after[4]});
+  SECTION("an update by a graph of another shape is not known") {
+    FakeGraph* flat = fakecupti_graph_create();
+    (void)capture(flat);
+    fakecupti_advance(1000);
+    fakecupti_graph_update(exec, flat);
+    fakecupti_advance(1000);
+    const std::size_t now = graphs.kernels.size();
+    launch(exec);
+    found = graphs.made_by();
+    for (const std::uint32_t call : by_node(now)) CHECK(call == 0);
+  }
+  fakecupti_graph_destroy(graph, exec);
+  CHECK(graphs.counts().empty());
+}
+
 TEST_CASE("a node that gets other parameters is still its call's", "[source]") {
   CuptiProcess process;
   Graphs graphs(process);

@@ -17,8 +17,7 @@ struct Cupti {
 };
 
 constexpr const char* kNoUpdates =
-    "this CUPTI has no callback RESOURCE_GRAPH_NODE_UPDATED: nodes of executable graphs keep their ranges when they "
-    "are updated";
+    "this CUPTI has no callback RESOURCE_GRAPH_NODE_UPDATED: updates of single nodes are not known";
 const std::string kOldest =
     "this CUPTI has no attribute PER_THREAD_ACTIVITY_BUFFER: threads share one buffer and wait for each other; " +
     std::string(kNoUpdates) + "; this CUPTI has no callback STATE_FATAL_ERROR: fatal errors inside CUPTI go unnoticed";

@@ -187,6 +187,8 @@ FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream);
 /// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
+/// The same of one node, by the callback that CUPTI has for that.
+void fakecupti_graph_tell_update(FakeGraphExec* exec, std::size_t node, FakeGraph* graph);
 /// A node of the executable graph gets another kernel, as by cudaGraphExecKernelNodeSetParams; its id stays.
 void fakecupti_graph_set_params(FakeGraphExec* exec, std::size_t node, const FakeKernel* kernel);
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);

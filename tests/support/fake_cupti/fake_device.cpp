@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 // What the program does: calls that fire callbacks and leave records, and work that runs on the simulated device.
 
@@ -15,23 +19,26 @@ struct FakeNode {
   std::string name;
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
   FakeSet set{};
-  bool as_kernel = true;  // it leaves a kernel's record
+  bool as_kernel = true;            // it leaves a kernel's record
+  std::shared_ptr<FakeGraph> body;  // what it runs
+  bool in_condition = false;        // it is of a conditional node's body
 };
 
 struct FakeGraph {
   std::uint32_t id = 0;
   std::deque<FakeNode> nodes;  // addresses stay: they stand for CUgraphNode
+  std::uint32_t next_node = 0;
 };
 
 struct FakeGraphExec {
   std::uint32_t id = 0;
   FakeGraph body;
+  bool whole = false;  // GRAPH_TRACE was on when it was made
 };
 
 namespace fake {
 namespace {
 
-std::atomic<std::uint64_t> g_node_ids{0};
 std::atomic<std::uint32_t> g_graph_ids{0};
 
 struct Times {
@@ -267,20 +274,98 @@ void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, Fa
   graph_data.node = reinterpret_cast<CUgraphNode>(&node);
   graph_data.originalGraph = reinterpret_cast<CUgraph>(original_graph);
   graph_data.originalNode = reinterpret_cast<CUgraphNode>(original);
-  graph_data.nodeType = node.type;
+  // CUPTI 13.0 does not say of which type it is.
   CUpti_ResourceData data{};
   data.resourceDescriptor = &graph_data;
   fire(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-// Clone and instantiate announce each new node as created and then as cloned.
+void fire_graph(CUpti_CallbackIdResource id, FakeGraph* graph, FakeGraphExec* exec = nullptr) {
+  CUpti_GraphData graph_data{};
+  graph_data.graph = reinterpret_cast<CUgraph>(graph);
+  graph_data.graphExec = reinterpret_cast<CUgraphExec>(exec);
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &graph_data;
+  fire(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
+void begin_graph(FakeGraph& graph) {
+  graph.id = ++g_graph_ids;
+  fire_graph(CUPTI_CBID_RESOURCE_GRAPH_CREATED, &graph);
+}
+
+FakeNode& number(FakeGraph& graph, FakeNode node) {
+  node.id = std::uint64_t{graph.id} << 32 | graph.next_node++;
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back();
+}
+
+FakeNode& add(FakeGraph& graph, FakeNode node) {
+  FakeNode& added = number(graph, std::move(node));
+  fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, graph, added, nullptr, nullptr);
+  return added;
+}
+
+std::shared_ptr<FakeGraph> copy_of(FakeGraph& from);
+
+// Clone and instantiate announce each new node as created and then as cloned, and the graph that it runs before it.
 void copy_nodes(FakeGraph& from, FakeGraph& to) {
   for (FakeNode& original : from.nodes) {
-    to.nodes.push_back(original);
-    to.nodes.back().id = ++g_node_ids;
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, to, to.nodes.back(), nullptr, nullptr);
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, to, to.nodes.back(), &from, &original);
+    FakeNode node = original;
+    if (original.body != nullptr) node.body = copy_of(*original.body);
+    FakeNode& copy = add(to, std::move(node));
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, to, copy, &from, &original);
   }
+}
+
+std::shared_ptr<FakeGraph> copy_of(FakeGraph& from) {
+  const std::shared_ptr<FakeGraph> copy(new FakeGraph, [](FakeGraph* graph) {
+    let_go(graph);
+    delete graph;
+  });
+  keep(copy.get());
+  begin_graph(*copy);
+  copy_nodes(from, *copy);
+  return copy;
+}
+
+// The driver puts what nodes run behind the others, breadth first, and says nothing of it; the nodes of child graphs
+// go.
+void put_bodies_behind(FakeGraph& graph) {
+  std::vector<FakeNode*> running;
+  const auto look = [&](FakeNode& node) {
+    if (node.body != nullptr) running.push_back(&node);
+  };
+  for (FakeNode& node : graph.nodes) look(node);
+  for (std::size_t next = 0; next < running.size(); ++next) {
+    const FakeNode& of = *running[next];
+    for (const FakeNode& inner : of.body->nodes) {
+      FakeNode& copy = number(graph, inner);
+      copy.in_condition = of.in_condition || of.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+      look(copy);
+    }
+  }
+  for (FakeNode* const node : running) {
+    if (node->type == CU_GRAPH_NODE_TYPE_GRAPH)
+      fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, graph, *node, nullptr, nullptr);
+    fire_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, node->body.get());
+  }
+}
+
+// Inside of the runtime's function: the driver's of the same id, which leaves no record.
+template <typename Body>
+void driver_call(const char* name, std::uint32_t correlation, Body body, const void* parameters = nullptr) {
+  const Function function = find_function(name);
+  std::uint32_t result = 0;
+  std::uint64_t between = 0;
+  CUpti_CallbackData data = callback_data(name, result, between);
+  data.functionParams = parameters;
+  data.correlationId = correlation;
+  data.callbackSite = CUPTI_API_ENTER;
+  if (function.domain != CUPTI_CB_DOMAIN_INVALID) fire(function.domain, function.id, &data);
+  body();
+  data.callbackSite = CUPTI_API_EXIT;
+  if (function.domain != CUPTI_CB_DOMAIN_INVALID) fire(function.domain, function.id, &data);
 }
 
 }  // namespace
@@ -487,19 +572,12 @@ void fakecupti_jit(std::uint32_t entry, std::uint32_t operation, std::uint64_t d
 FakeGraph* fakecupti_graph_create() {
   auto* graph = new FakeGraph;
   keep(graph);
-  graph->id = ++g_graph_ids;
-  CUpti_GraphData graph_data{};
-  graph_data.graph = reinterpret_cast<CUgraph>(graph);
-  CUpti_ResourceData data{};
-  data.resourceDescriptor = &graph_data;
-  fire(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, &data);
+  begin_graph(*graph);
   return graph;
 }
 
 std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel) {
-  graph->nodes.push_back({++g_node_ids, *kernel, kernel->name});
-  fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
-  return graph->nodes.back().id;
+  return add(*graph, {0, *kernel, kernel->name}).id;
 }
 
 std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, const FakeKernel* kernel) {
@@ -510,51 +588,64 @@ std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, co
 
 std::uint64_t fakecupti_graph_capture_set(const char* function, FakeGraph* graph, const FakeSet* set, bool as_kernel) {
   call(function, next_correlation(), 0, [&] {
-    FakeNode node{++g_node_ids, {}, "memset as a kernel", CU_GRAPH_NODE_TYPE_MEMSET, *set, as_kernel};
+    FakeNode node{0, {}, "memset as a kernel", CU_GRAPH_NODE_TYPE_MEMSET, *set, as_kernel};
     node.kernel.duration_ns = set->duration_ns;
-    graph->nodes.push_back(node);
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+    add(*graph, std::move(node));
   });
   return graph->nodes.back().id;
 }
 
 void fakecupti_graph_add_host(const char* function, FakeGraph* graph) {
-  call(function, next_correlation(), 0, [&] {
-    graph->nodes.push_back({++g_node_ids, {}, "host", CU_GRAPH_NODE_TYPE_HOST});
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
-  });
+  call(function, next_correlation(), 0, [&] { add(*graph, {0, {}, "host", CU_GRAPH_NODE_TYPE_HOST}); });
 }
 
 void fakecupti_graph_add_conditional(const char* function, FakeGraph* graph, FakeGraph* body) {
-  call(function, next_correlation(), 0, [&] {
-    graph->nodes.push_back({++g_node_ids, {}, "while", CU_GRAPH_NODE_TYPE_CONDITIONAL});
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
-    copy_nodes(*body, *graph);
+  std::uint64_t handle = 0;
+  const void* const parameters[] = {&handle, graph};
+  driver_call(
+      "cuGraphConditionalHandleCreate", next_correlation(), [] {}, parameters);
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    driver_call("cuGraphAddNode_v2", correlation, [&] {
+      FakeNode node{0, {}, "while", CU_GRAPH_NODE_TYPE_CONDITIONAL};
+      node.body = copy_of(*body);
+      add(*graph, std::move(node));
+    });
   });
 }
 
 void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child) {
-  call(function, next_correlation(), 0, [&] {
-    graph->nodes.push_back({++g_node_ids, {}, "child", CU_GRAPH_NODE_TYPE_GRAPH});
-    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
-    copy_nodes(*child, *graph);
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    driver_call("cuGraphAddChildGraphNode", correlation, [&] {
+      FakeNode node{0, {}, "child", CU_GRAPH_NODE_TYPE_GRAPH};
+      node.body = copy_of(*child);
+      add(*graph, std::move(node));
+    });
   });
 }
 
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
   auto* clone = new FakeGraph;
   keep(clone);
-  clone->id = ++g_graph_ids;
-  copy_nodes(*graph, *clone);
+  driver_call("cuGraphClone", next_correlation(), [&] {
+    begin_graph(*clone);
+    copy_nodes(*graph, *clone);
+  });
   return clone;
 }
 
 FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph) {
   auto* exec = new FakeGraphExec;
   keep(exec);
-  exec->id = ++g_graph_ids;
-  exec->body.id = exec->id;
-  copy_nodes(*graph, exec->body);
+  driver_call("cuGraphInstantiateWithFlags", next_correlation(), [&] {
+    begin_graph(exec->body);
+    exec->id = exec->body.id;
+    copy_nodes(*graph, exec->body);
+    put_bodies_behind(exec->body);
+    exec->whole = state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
+    fire_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, graph, exec);
+  });
   return exec;
 }
 
@@ -562,27 +653,50 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
   const std::uint32_t launch = next_correlation();
   call(function, launch, 0, [&] {
     const std::uint32_t correlation = state().graph_ids_wrong ? launch - 1 : launch;
-    if (state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) return run_graph(*exec, stream, correlation);
+    if (state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) {
+      if (!exec->whole) misuse("a graph is launched that was instantiated without GRAPH_TRACE: CUPTI 13.0 crashes");
+      return run_graph(*exec, stream, correlation);
+    }
     for (FakeNode& node : exec->body.nodes) {
       if (!leaves_record(node)) continue;
+      const std::uint32_t told = node.in_condition ? 0 : correlation;
       if (!node.as_kernel) {
-        run_set(node.set, stream, correlation, node.id, exec->id);
+        run_set(node.set, stream, told, node.id, exec->id);
         continue;
       }
       FakeKernel kernel = node.kernel;
       kernel.name = node.name.c_str();
-      run_kernel(kernel, stream, correlation, node.id, exec->id);
+      run_kernel(kernel, stream, told, node.id, exec->id);
     }
   });
   return launch;
 }
 
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {
-  for (std::size_t i = 0; i < exec->body.nodes.size() && i < graph->nodes.size(); ++i) {
-    exec->body.nodes[i].kernel = graph->nodes[i].kernel;
-    exec->body.nodes[i].name = graph->nodes[i].name;
-    fire_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, exec->body, exec->body.nodes[i], graph, &graph->nodes[i]);
-  }
+  const void* const parameters[] = {exec, graph, nullptr};
+  // No callback tells of the nodes.
+  driver_call(
+      "cuGraphExecUpdate_v2", next_correlation(),
+      [&] {
+        std::vector<FakeGraph*> from = {graph};
+        std::size_t changed = 0;
+        for (std::size_t next = 0; next < from.size(); ++next) {
+          for (FakeNode& node : from[next]->nodes) {
+            if (node.body != nullptr) from.push_back(node.body.get());
+            if (changed == exec->body.nodes.size()) return;
+            exec->body.nodes[changed].kernel = node.kernel;
+            exec->body.nodes[changed++].name = node.name;
+          }
+        }
+      },
+      parameters);
+}
+
+void fakecupti_graph_tell_update(FakeGraphExec* exec, std::size_t node, FakeGraph* graph) {
+  FakeNode& from = graph->nodes.at(node);
+  exec->body.nodes.at(node).kernel = from.kernel;
+  exec->body.nodes.at(node).name = from.name;
+  fire_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, exec->body, exec->body.nodes.at(node), graph, &from);
 }
 
 void fakecupti_graph_set_params(FakeGraphExec* exec, std::size_t node, const FakeKernel* kernel) {
@@ -599,16 +713,10 @@ void fakecupti_tell_destroyed_nodes(bool tell) { state().tells_destroyed_nodes =
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
   for (FakeGraph* body : {graph, exec != nullptr ? &exec->body : nullptr}) {
     if (body == nullptr) continue;
-    CUpti_GraphData graph_data{};
     if (body == graph)
-      graph_data.graph = reinterpret_cast<CUgraph>(graph);
+      fire_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph);
     else
-      graph_data.graphExec = reinterpret_cast<CUgraphExec>(exec);
-    CUpti_ResourceData data{};
-    data.resourceDescriptor = &graph_data;
-    fire(CUPTI_CB_DOMAIN_RESOURCE,
-         body == graph ? CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING : CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-         &data);
+      fire_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, nullptr, exec);
     if (!state().tells_destroyed_nodes) continue;
     for (FakeNode& node : body->nodes)
       fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, *body, node, nullptr, nullptr);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// FLOPs and bytes of the operators of real traces against those that TraceLens computed of the same traces. Each
+// difference has a class with a rule; docs/reference/operator-flops.md tells why.
+#include "analysis/operator_flops.hpp"
+#include "support/catch.hpp"
+#include "support/csv_records.hpp"
+#include "support/files.hpp"
+#include "support/shared_data.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+using Record = std::map<std::string, std::string>;
+
+/// An operator and its inputs. Values too: they tell masks.
+struct Call {
+  std::string name, shapes, types, values;
+  auto operator<=>(const Call&) const = default;
+};
+
+/// `['', '1']` of Python is `["","1"]`.
+std::string as_json(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  std::replace(text.begin(), text.end(), '\'', '"');
+  return text;
+}
+
+struct Figures {
+  std::optional<std::uint64_t> flops;
+  std::uint64_t bytes = 0;
+};
+
+Figures figures_of(const Call& call) {
+  return {analysis::operator_flops(call.name, call.shapes, call.values),
+          analysis::operator_bytes(call.name, call.shapes, call.types, call.values)};
+}
+
+std::set<Call> calls_of(const Timeline& timeline) {
+  std::set<Call> out;
+  const OperatorTable& operators = timeline.operators;
+  const auto text = [&](StringId id) { return std::string(timeline.text(id)); };
+  for (std::size_t row = 0; row < operators.size(); ++row)
+    out.insert({text(timeline.ranges.name[operators.range[row]]), as_json(text(operators.shapes[row])),
+                as_json(text(operators.types[row])), as_json(text(operators.values[row]))});
+  return out;
+}
+
+Call call_of(const Record& record) {
+  return {record.at("name"), as_json(record.at("Input Dims_first")), as_json(record.at("Input type_first")),
+          as_json(record.at("Concrete Inputs_first"))};
+}
+
+std::uint64_t number(const Record& record, const char* column, double unit) {
+  return static_cast<std::uint64_t>(std::llround(std::atof(record.at(column).c_str()) * unit));
+}
+
+std::uint64_t parameter(const Record& record, const char* name) {
+  const auto found = record.find(std::string("param: ") + name);
+  return found == record.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
+}
+
+/// Why our FLOPs are not TraceLens's; "equal" where they are, empty where no rule explains the difference.
+std::string class_of(const Record& record, const Figures& ours, std::uint64_t theirs) {
+  const std::string& name = record.at("name");
+  if (!name.starts_with("aten::")) return ours.flops || ours.bytes != 0 ? "" : "not PyTorch's operator";
+  if (!ours.flops) return "";
+  if (*ours.flops == theirs) return "equal";
+  // A bias is added to each output.
+  if (name == "aten::addmm" && theirs == *ours.flops + parameter(record, "M") * parameter(record, "N"))
+    return "bias counted";
+  // Half of all pairs of S queries and S keys, S * S / 2; the mask leaves S * (S + 1) / 2.
+  const std::uint64_t queries = parameter(record, "N_Q");
+  if (record.count("param: causal") != 0 && record.at("param: causal") == "True" &&
+      queries == parameter(record, "N_KV") && *ours.flops / (queries + 1) * queries == theirs)
+    return "diagonal halved";
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known reason", "[analysis][data]") {
+  if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
+  std::map<std::string, int> classes;
+  std::map<std::string, int> rows;
+  int equal_bytes = 0;
+  for (const std::string trace :
+       {"h100_Qwen_Qwen1.5-0.5B-Chat", "h100_gaunernst_bert-small-uncased", "mi300_gaunernst_bert-small-uncased",
+        "torch_compile_triton", "vllm_decode_fullgraph_exec_mi300"}) {
+    LoadOptions load;
+    load.operator_inputs = true;
+    const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"), load);
+    REQUIRE(timeline);
+    const std::set<Call> calls = calls_of(*timeline);
+    for (const std::string kind : {"GEMM", "SDPA_fwd", "CONV_fwd", "InferenceAttention_fwd"}) {
+      const std::string path = shared_file("data/tracelens/" + trace + "/" + kind + ".csv");
+      if (path.empty()) continue;
+      for (const Record& record : csv_records(read_file(path))) {
+        const Call call = call_of(record);
+        CAPTURE(trace, kind, call.name, call.shapes, call.types, call.values);
+        // Of vLLM TraceLens looked into the trace of the capture too, from which this one replays graphs.
+        CHECK((calls.count(call) != 0 || trace.starts_with("vllm")));
+        const Figures ours = figures_of(call);
+        const std::uint64_t flops = number(record, "GFLOPS_first", 1e9);
+        const std::uint64_t bytes = number(record, "Data Moved (MB)_first", 1024 * 1024);
+        CAPTURE(flops, ours.flops.value_or(0), bytes, ours.bytes);
+        const std::string why = class_of(record, ours, flops);
+        CHECK_FALSE(why.empty());
+        ++classes[why];
+        ++rows[kind];
+        if (why == "not PyTorch's operator") continue;
+        CHECK(ours.bytes == bytes);
+        ++equal_bytes;
+      }
+    }
+  }
+  CHECK(rows == std::map<std::string, int>{{"GEMM", 24}, {"InferenceAttention_fwd", 2}, {"SDPA_fwd", 4}});
+  CHECK(classes == std::map<std::string, int>{
+                       {"bias counted", 12}, {"diagonal halved", 1}, {"equal", 11}, {"not PyTorch's operator", 6}});
+  CHECK(equal_bytes == 24);
+}
