@@ -42,12 +42,11 @@ double parameter_count(const Shape& shape) {
   return examples::elements({2 * vocabulary + 1, width}) + static_cast<double>(layers) * (norms + attention + mixture);
 }
 
-/// Where each token is worked on by so many experts.
-double flops_of(const Shape& shape, std::int64_t experts_of_token) {
+double flops_of(const Shape& shape) {
   const auto [batch, length, vocabulary, width, heads, latent, turned, inner, experts, count] = shape;
   const auto layers = static_cast<double>(count);
   const double attention = examples::elements({width + heads * turned + latent + turned + 2 * latent + width, width});
-  const double mixture = examples::elements({experts + 3 * inner * (1 + experts_of_token), width});
+  const double mixture = examples::elements({experts + 3 * inner * (1 + kChosen), width});
   const auto lengths = static_cast<double>(2 * width + heads * turned);  // of queries and values, over all heads
   return examples::training_flops(layers * (attention + mixture) + examples::elements({vocabulary, width}),
                                   examples::elements({batch, length})) +
@@ -60,8 +59,8 @@ bench::Estimate estimate(const bench::Setup& setup) {
   // Of a layer: attention, norms, and fourteen for each expert.
   const double launches =
       examples::training_launches(50 + 14 * static_cast<double>(shape.experts)) * static_cast<double>(shape.layers);
-  bench::Estimate out = examples::language_estimate(shape.batch, shape.length, parameter_count(shape),
-                                                    flops_of(shape, kChosen), launches);
+  bench::Estimate out =
+      examples::language_estimate(shape.batch, shape.length, parameter_count(shape), flops_of(shape), launches);
   out.output_bytes += examples::kFloatBytes * examples::elements({shape.layers, shape.experts});  // the balance
   return out;
 }
@@ -248,7 +247,7 @@ class Training : public examples::LanguageVariant {
   }
 
  private:
-  double step_flops() const override { return flops_of(shape_of(size()), kChosen); }
+  double step_flops() const override { return flops_of(shape_of(size())); }
   void make() override {
     const Shape shape = shape_of(size());
     draw_tokens(shape.batch, shape.length, shape.vocabulary);
