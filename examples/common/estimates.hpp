@@ -11,6 +11,9 @@ namespace examples {
 
 inline constexpr double kFloatBytes = 4, kIndexBytes = 8;
 
+/// From the host's memory to an H100, about: from what the system may swap out, and from what it may not.
+inline constexpr double kPageableBytes_per_s = 7e9, kPinnedBytes_per_s = 5e10;
+
 /// Of an element that is a float on a CPU, and has half its bits on a CUDA device.
 inline double float_or_half_bytes(const rangefinder::bench::Setup& setup) {
   return setup.device == "cuda" ? kFloatBytes / 2 : kFloatBytes;

@@ -40,12 +40,22 @@ bench::Estimate estimate_of_mlp(const bench::Setup& setup, bool decode) {
 class FloatLayer : public LinearLayer {
  public:
   FloatLayer(torch::Tensor weight, torch::Tensor bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
-  torch::Tensor forward(const torch::Tensor& x) override { return torch::linear(x, weight_, bias_); }
+  torch::Tensor forward(const torch::Tensor& x) override {
+    return torch::linear(x.to(weight_.scalar_type()), weight_, bias_);
+  }
   std::int64_t weight_bytes() const override { return static_cast<std::int64_t>(weight_.nbytes()); }
 
  private:
   torch::Tensor weight_, bias_;
 };
+
+bench::VariantSpec variant_of(const MakeLayer& layer, bool decode, const bench::Tolerance& tolerance) {
+  return {[options = MlpOptions{layer, decode}] { return std::make_unique<Mlp>(options); }, tolerance, tolerance};
+}
+
+std::unique_ptr<LinearLayer> bfloat16_layer(const torch::Tensor& weight, const torch::Tensor& bias) {
+  return std::make_unique<FloatLayer>(weight.to(torch::kBFloat16), bias.to(torch::kBFloat16));
+}
 
 }  // namespace
 
@@ -121,14 +131,19 @@ std::vector<NamedTensor> Mlp::given() {
 
 bench::Benchmark mlp_benchmark(const MakeLayer& optimized, bool decode, double frobenius) {
   const bench::Tolerance tolerance{.frobenius = frobenius};
-  const auto variant = [&](const MakeLayer& layer) {
-    return bench::VariantSpec{[options = MlpOptions{layer, decode}] { return std::make_unique<Mlp>(options); },
-                              tolerance, tolerance};
-  };
   bench::Benchmark benchmark;
-  benchmark.baseline = variant(float_layer);
-  benchmark.optimized = variant(optimized);
+  benchmark.baseline = variant_of(float_layer, decode, tolerance);
+  benchmark.optimized = variant_of(optimized, decode, tolerance);
   benchmark.estimate = [decode](const bench::Setup& setup) { return estimate_of_mlp(setup, decode); };
+  return benchmark;
+}
+
+bench::Benchmark beside_bfloat16(bench::Benchmark benchmark, bool decode) {
+  benchmark.name += "_bf16";
+  benchmark.purpose += ", beside bfloat16";
+  benchmark.devices = {"cuda"};
+  benchmark.baseline = variant_of(bfloat16_layer, decode, benchmark.baseline.cuda);
+  benchmark.least_ratio_cpu = benchmark.least_ratio_cuda = 0;
   return benchmark;
 }
 

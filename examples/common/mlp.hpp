@@ -50,7 +50,7 @@ class Mlp : public TensorVariant {
  private:
   void make() override;
   std::vector<NamedTensor> given() override;
-  std::vector<NamedTensor> results() override { return {{"output", out_}}; }
+  std::vector<NamedTensor> results() override { return {{"output", out_.to(torch::kFloat)}}; }
   /// The float weights, which packed layers do not keep: made again, from the same seed, for who asks.
   std::vector<std::pair<torch::Tensor, torch::Tensor>> parameters() const;
 
@@ -62,5 +62,8 @@ class Mlp : public TensorVariant {
 
 /// A benchmark of float layers and others; `frobenius` is how far outputs may be from each other, |a - b| / |b|.
 bench::Benchmark mlp_benchmark(const MakeLayer& optimized, bool decode, double frobenius);
+
+/// The same beside layers in bfloat16, which is what a GPU would be given: on CUDA devices, without a promise.
+bench::Benchmark beside_bfloat16(bench::Benchmark benchmark, bool decode);
 
 }  // namespace examples

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An epoch of training on records that take a while to arrive: each read when it is needed, and read ahead by four
-// threads, at most two batches a thread. The order of the records is the same.
+// An epoch of training on records that take a while to arrive and to prepare: each when it is needed, and ahead by
+// threads. What each option of a loader brings is a row: threads, batches ahead, pinned memory, threads that live on
+// from epoch to epoch. The order of the records is the same.
 #include "common/estimates.hpp"
 #include "common/slow_records.hpp"
 #include "common/tensor_variant.hpp"
@@ -24,7 +25,14 @@ namespace bench = rangefinder::bench;
 
 constexpr std::int64_t kClasses = 10;
 constexpr double kReadSteps = 7.5;  // of a check: six without threads, six with four
-constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(200), .rounds = 16};
+constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(200), .rounds = 32};
+
+struct Options {
+  std::size_t workers = 0;
+  std::size_t ahead = 4;  // batches
+  bool pinned = false, persistent = false;
+};
+constexpr Options kThreads{.workers = 4}, kAll{.workers = 4, .ahead = 8, .pinned = true, .persistent = true};
 
 struct Sizes {
   std::int64_t records, width, hidden, batch;
@@ -58,18 +66,14 @@ bench::Estimate estimate(const bench::Setup& setup) {
 
 class Epoch : public examples::TensorVariant {
  public:
-  explicit Epoch(bool ahead) : ahead_(ahead) {}
+  explicit Epoch(const Options& options) : options_(options) {}
 
   void step() override {
     const auto begin = Clock::now();
-    auto options = torch::data::DataLoaderOptions(static_cast<std::size_t>(sizes_.batch));
-    if (ahead_) options.workers(4).max_jobs(8);
-    const bool pin = ahead_ && device().is_cuda();
-    const auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
-        examples::SlowRecords(records_, labels_, kCost).map(examples::CollateRecords(pin)), options);
+    if (!loader_ || !options_.persistent) make_loader();
     std::optional<torch::data::Iterator<Example>> batch;
-    wait_for([&] { batch.emplace(loader->begin()); });
-    for (std::int64_t at = 0; *batch != loader->end(); wait_for([&] { ++*batch; })) {
+    wait_for([&] { batch.emplace(loader_->begin()); });
+    for (std::int64_t at = 0; *batch != loader_->end(); wait_for([&] { ++*batch; })) {
       train((*batch)->data, (*batch)->target, at);
       at += (*batch)->data.size(0);
     }
@@ -88,6 +92,18 @@ class Epoch : public examples::TensorVariant {
   }
 
  private:
+  using Records = torch::data::datasets::MapDataset<examples::SlowRecords, examples::CollateRecords>;
+  using Loader = torch::data::StatelessDataLoader<Records, torch::data::samplers::SequentialSampler>;
+
+  void make_loader() {
+    loader_.reset();  // its threads end first
+    auto options = torch::data::DataLoaderOptions(static_cast<std::size_t>(sizes_.batch));
+    if (options_.workers > 0) options.workers(options_.workers).max_jobs(options_.ahead);
+    loader_ = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
+        examples::SlowRecords(records_, labels_, kCost).map(examples::CollateRecords(pinned())), options);
+  }
+  bool pinned() const { return options_.pinned && device().is_cuda(); }
+
   void make() override {
     sizes_ = sizes_of(size());
     records_ = torch::randn({sizes_.records, sizes_.width});
@@ -120,8 +136,8 @@ class Epoch : public examples::TensorVariant {
   void train(torch::Tensor data, torch::Tensor labels, std::int64_t at) {
     {
       const ProfileRange range("transfer");
-      data = data.to(device(), /*non_blocking=*/ahead_);
-      labels = labels.to(device(), /*non_blocking=*/ahead_);
+      data = data.to(device(), /*non_blocking=*/options_.pinned);
+      labels = labels.to(device(), /*non_blocking=*/options_.pinned);
       seen_.narrow(0, at, data.size(0)).copy_(data);
     }
     const ProfileRange range("train");
@@ -131,30 +147,53 @@ class Epoch : public examples::TensorVariant {
     optimizer_->step();
   }
 
-  bool ahead_;
+  Options options_;
   Sizes sizes_{};
+  std::unique_ptr<Loader> loader_;
   torch::Tensor records_, labels_, seen_, loss_;
   torch::nn::Sequential net_;
   std::unique_ptr<torch::optim::SGD> optimizer_;
   Clock::duration waited_{}, spent_{};
 };
 
-bench::Benchmark dataloader_default() {
+bench::Benchmark epochs(const std::string& name, const std::string& purpose, const Options& baseline,
+                        const Options& optimized) {
   bench::Benchmark benchmark;
-  benchmark.name = "dataloader_default";
+  benchmark.name = "dataloader_default" + name;
   benchmark.estimate = estimate;
-  benchmark.purpose = "records read when they are needed, ahead by four threads";
+  benchmark.purpose = purpose;
   benchmark.goal = bench::Goal::kThroughput;
   benchmark.devices = {"cpu", "cuda"};
-  benchmark.baseline = {[] { return std::make_unique<Epoch>(false); }, {}, {1e-4, 1e-5}};
-  benchmark.optimized = {[] { return std::make_unique<Epoch>(true); }, {}, {1e-4, 1e-5}};
-  benchmark.least_ratio_cpu = 2;
-  benchmark.least_ratio_cuda = 1.2;
+  benchmark.baseline = {[baseline] { return std::make_unique<Epoch>(baseline); }, {}, {1e-4, 1e-5}};
+  benchmark.optimized = {[optimized] { return std::make_unique<Epoch>(optimized); }, {}, {1e-4, 1e-5}};
   benchmark.iterations = 5;  // epochs
   benchmark.warmup = 1;
   return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_benchmark(dataloader_default());
+bool add_default() {
+  bench::Benchmark benchmark =
+      epochs("", "records when they are needed; ahead by four threads that live on, pinned", {}, kAll);
+  benchmark.least_ratio_cpu = 2;
+  benchmark.least_ratio_cuda = 1.2;
+  return bench::add_benchmark(benchmark);
+}
+
+/// An option of the loader: what it brings is shown, and nothing is promised.
+bool add_option(const std::string& name, const std::string& purpose, const Options& baseline, const Options& optimized,
+                const std::vector<std::string>& devices = {"cpu", "cuda"}) {
+  bench::Benchmark benchmark = epochs(name, purpose, baseline, optimized);
+  benchmark.devices = devices;
+  benchmark.informational = true;
+  return bench::add_benchmark(benchmark);
+}
+
+[[maybe_unused]] const bool kAdded =
+    add_default() && add_option("_workers", "records when they are needed; ahead by four threads", {}, kThreads) &&
+    add_option("_prefetch", "four threads, a batch ahead each; four batches", kThreads, {.workers = 4, .ahead = 16}) &&
+    add_option("_pinned", "four threads; batches in pinned memory", kThreads, {.workers = 4, .pinned = true},
+               {"cuda"}) &&
+    add_option("_persistent", "four threads for each epoch; threads that live on", kThreads,
+               {.workers = 4, .persistent = true});
 
 }  // namespace workloads::dataloader_default

@@ -25,8 +25,10 @@ struct Sizes {
   std::vector<std::int64_t> widths;
 };
 
+// Rows outnumber weights: what autocast halves is activations, beside which weights, their gradients and data are
+// small.
 Sizes sizes_of(const std::string& size) {
-  return examples::of_size<Sizes>(size, {16, {32, 64, 64, 32}}, {256, {512, 1024, 1024, 512}},
+  return examples::of_size<Sizes>(size, {256, {16, 64, 64, 16}}, {2048, {64, 512, 512, 64}},
                                   {16384, {256, 2048, 2048, 2048, 256}});
 }
 

@@ -51,6 +51,8 @@ bench::Benchmark quantization_rowwise() {
   return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_benchmark(quantization_rowwise());
+[[maybe_unused]] const bool kAdded =
+    bench::add_benchmark(quantization_rowwise()) &&
+    bench::add_benchmark(examples::beside_bfloat16(quantization_rowwise(), /*decode=*/false));
 
 }  // namespace workloads::quantization_rowwise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Batches that are copied and computed with: in turns, and with the next batch's copy beside this one's computation,
-// through two buffers. On a device a stream of its own copies, on a CPU a thread: the same two states of a buffer.
+// through two buffers. On a device a stream of its own copies, on a CPU a thread: the same two states of a buffer. What
+// pinned memory brings to copies in turns is a benchmark of its own.
 #include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
 
@@ -24,6 +25,7 @@ using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
 constexpr std::int64_t kBuffers = 2;
+enum class Way { kPageable, kInTurns, kOverlapped };  // both of the latter from pinned memory
 
 struct Sizes {
   std::int64_t batches, batch, width;
@@ -46,7 +48,7 @@ bench::Estimate estimate(const bench::Setup& setup) {
 
 class Pipeline : public examples::TensorVariant {
  public:
-  explicit Pipeline(bool overlapped) : overlapped_(overlapped) {}
+  explicit Pipeline(Way way) : pinned_(way != Way::kPageable), overlapped_(way == Way::kOverlapped) {}
 
   void step() override {
     const torch::NoGradGuard no_grad;
@@ -73,7 +75,7 @@ class Pipeline : public examples::TensorVariant {
   void make() override {
     const Sizes sizes = sizes_of(size());
     host_ = torch::randn({sizes.batches, sizes.batch, sizes.width});
-    if (overlapped_ && device().is_cuda()) host_ = host_.pin_memory();  // else the copy would wait for the host
+    if (pinned_ && device().is_cuda()) host_ = host_.pin_memory();  // a copy from elsewhere waits for the host
     weights_ = (torch::randn({sizes.width, sizes.width}) / static_cast<double>(sizes.width)).to(device());
     out_ = torch::zeros({sizes.batches, sizes.batch, sizes.width}, device());
     for (auto& buffer : buffers_) buffer = torch::empty({sizes.batch, sizes.width}, device());
@@ -150,24 +152,43 @@ class Pipeline : public examples::TensorVariant {
     }
   }
 
-  bool overlapped_;
+  bool pinned_, overlapped_;
   torch::Tensor host_, weights_, out_;
   std::array<torch::Tensor, kBuffers> buffers_;
 };
 
-bench::Benchmark streams_double_buffer() {
+bench::Benchmark pipelines(Way baseline, Way optimized) {
   bench::Benchmark benchmark;
-  benchmark.name = "streams_double_buffer";
   benchmark.estimate = estimate;
-  benchmark.purpose = "copy and compute in turns, the next copy beside the computation";
   benchmark.goal = bench::Goal::kThroughput;
-  benchmark.devices = {"cpu", "cuda"};
-  benchmark.baseline = {[] { return std::make_unique<Pipeline>(false); }, {}, {1e-5, 1e-6}};
-  benchmark.optimized = {[] { return std::make_unique<Pipeline>(true); }, {}, {1e-5, 1e-6}};
+  benchmark.baseline = {[baseline] { return std::make_unique<Pipeline>(baseline); }, {}, {1e-5, 1e-6}};
+  benchmark.optimized = {[optimized] { return std::make_unique<Pipeline>(optimized); }, {}, {1e-5, 1e-6}};
   benchmark.informational = true;  // a CPU gains what its second core is worth at that moment
   return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_benchmark(streams_double_buffer());
+bench::Benchmark streams_double_buffer() {
+  bench::Benchmark benchmark = pipelines(Way::kInTurns, Way::kOverlapped);
+  benchmark.name = "streams_double_buffer";
+  benchmark.purpose = "copy and compute in turns, the next copy beside the computation";
+  benchmark.devices = {"cpu", "cuda"};
+  return benchmark;
+}
+
+bench::Benchmark streams_double_buffer_pinned() {
+  bench::Benchmark benchmark = pipelines(Way::kPageable, Way::kInTurns);
+  benchmark.name = "streams_double_buffer_pinned";
+  benchmark.purpose = "copy and compute in turns, from pageable memory, from pinned";
+  benchmark.devices = {"cuda"};
+  benchmark.estimate = [](const bench::Setup& setup) {
+    bench::Estimate out = estimate(setup);
+    out.step_waiting_s = out.bytes / examples::kPageableBytes_per_s;
+    return out;
+  };
+  return benchmark;
+}
+
+[[maybe_unused]] const bool kAdded =
+    bench::add_benchmark(streams_double_buffer()) && bench::add_benchmark(streams_double_buffer_pinned());
 
 }  // namespace workloads::streams_double_buffer

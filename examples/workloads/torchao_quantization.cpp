@@ -47,6 +47,8 @@ bench::Benchmark torchao_quantization() {
   return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_benchmark(torchao_quantization());
+[[maybe_unused]] const bool kAdded =
+    bench::add_benchmark(torchao_quantization()) &&
+    bench::add_benchmark(examples::beside_bfloat16(torchao_quantization(), /*decode=*/true));
 
 }  // namespace workloads::torchao_quantization

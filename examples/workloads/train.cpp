@@ -126,8 +126,10 @@ bench::Benchmark train() {
   benchmark.estimate = estimate;
   benchmark.purpose = "reference loop with LibTorch's AdamW; with a fused one";
   benchmark.devices = {"cpu", "cuda"};
-  benchmark.baseline = {[] { return std::make_unique<Training>(false); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
-  benchmark.optimized = {[] { return std::make_unique<Training>(true); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.
+  constexpr bench::Tolerance kCpu{.frobenius = 1e-4}, kCuda{.frobenius = 1e-3};
+  benchmark.baseline = {[] { return std::make_unique<Training>(false); }, kCpu, kCuda};
+  benchmark.optimized = {[] { return std::make_unique<Training>(true); }, kCpu, kCuda};
   benchmark.informational = true;
   return benchmark;
 }

