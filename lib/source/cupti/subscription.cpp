@@ -129,21 +129,20 @@ void Subscription::watch_graph_calls(CUpti_CallbackDomain domain, const Callback
   struct Watched {
     bool (*is_wanted)(std::string_view) noexcept;
     GraphCall call;
-    bool always;  // not only while launches are noted
   };
-  static constexpr Watched kCaptures[] = {{&makes_graph_node, GraphCall::kAddsNode, false},
-                                          {&begins_capture, GraphCall::kBeginsCapture, true},
-                                          {&ends_capture, GraphCall::kEndsCapture, true}};
+  static constexpr Watched kCaptures[] = {{&makes_graph_node, GraphCall::kAddsNode},
+                                          {&begins_capture, GraphCall::kBeginsCapture},
+                                          {&ends_capture, GraphCall::kEndsCapture}};
   // The runtime's functions call these.
-  static constexpr Watched kDrivers[] = {{&copies_graph, GraphCall::kCopies, true},
-                                         {&updates_graph, GraphCall::kUpdates, true},
-                                         {&makes_condition, GraphCall::kMakesCondition, true}};
+  static constexpr Watched kDrivers[] = {{&copies_graph, GraphCall::kCopies},
+                                         {&updates_graph, GraphCall::kUpdates},
+                                         {&makes_condition, GraphCall::kMakesCondition}};
   auto& calls = callback_state().graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
   const auto watch = [&](const Watched& wanted) {
     for (const std::uint32_t id : names.ids(wanted.is_wanted)) {
       const bool adds = wanted.call == GraphCall::kCopies && makes_graph_node(names.name(id));
       calls[id].store(adds ? GraphCall::kAddsCopy : wanted.call, std::memory_order_relaxed);
-      if (!wanted.always) continue;
+      if (wanted.call == GraphCall::kAddsNode) continue;  // enabled while launches are noted
       const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, domain, id);
       if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(graphs)", result);
     }
@@ -407,6 +406,7 @@ void Subscription::close() {
   if (subscriber_ == nullptr) return;
   if (usable()) {
     (void)enable_work(false);
+    for (Kind& kind : kinds_) disable_kind(kind);  // what is on ahead of a recording
     if (registered_) (void)api_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     const CUptiResult result = api_.cuptiUnsubscribe(subscriber_);
     if (result != CUPTI_SUCCESS) failed("cuptiUnsubscribe", result);

@@ -3,6 +3,7 @@
 
 #include "cupti_fixture.hpp"
 
+#include <chrono>
 #include <climits>
 #include <thread>
 #include <vector>
@@ -197,6 +198,12 @@ TEST_CASE("no launch is recorded as a whole where a graph may be launched that C
     recording.stop();
     CHECK(recording.graph_launches.size() == 1);
     CHECK(recording.fact("cupti_notes").empty());
+  }
+  SECTION("CUPTI is given up after a prepare that knew of it") {
+    REQUIRE(cupti_prepare(process.seams(), process.options).working);
+    CHECK(fakecupti_kind_enabled(kWhole));
+    CHECK(cupti_release(std::chrono::steady_clock::now() + std::chrono::seconds(5)).ok());
+    CHECK_FALSE(fakecupti_kind_enabled(kWhole));
   }
   SECTION("CUDA was in use before") {
     CuptiSeams seams = process.seams();
