@@ -17,8 +17,8 @@ constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
 
 /// The two handles that parameters of functions begin with.
 struct TwoHandles {
-  const void* first;
-  const void* second;
+  void* first;
+  void* second;
 };
 
 std::optional<TwoHandles> handles_of(const CUpti_CallbackData& data) noexcept {
@@ -26,6 +26,13 @@ std::optional<TwoHandles> handles_of(const CUpti_CallbackData& data) noexcept {
       data.functionReturnValue == nullptr || *static_cast<const std::uint32_t*>(data.functionReturnValue) == 0;
   if (data.callbackSite != CUPTI_API_EXIT || data.functionParams == nullptr || !done) return std::nullopt;
   return *static_cast<const TwoHandles*>(data.functionParams);
+}
+
+/// Where the node is among members in the order of their numbers, or would be.
+template <typename Members>
+auto place_of(Members& members, std::uint64_t node) noexcept {
+  return std::lower_bound(members.begin(), members.end(), node,
+                          [](const auto& one, std::uint64_t wanted) { return one.node < wanted; });
 }
 
 constexpr std::uint64_t node_id(std::uint32_t graph, std::size_t number) noexcept {
@@ -230,8 +237,7 @@ GraphNodes::Member* GraphNodes::find_member(std::uint32_t graph, std::uint64_t n
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return nullptr;
   std::vector<Member>& members = found->second.members;
-  const auto member = std::lower_bound(members.begin(), members.end(), node,
-                                       [](const Member& one, std::uint64_t wanted) { return one.node < wanted; });
+  const auto member = place_of(members, node);
   return member != members.end() && member->node == node && !member->gone ? &*member : nullptr;
 }
 
@@ -281,9 +287,7 @@ void GraphNodes::instantiated(std::uint32_t graph, std::uint32_t exec) noexcept 
   for (std::size_t number = graphs_[graph].alive; number < makers->size(); ++number) {
     const std::uint64_t node = node_id(exec, number);
     // The driver's own nodes of the executable graph may have been announced meanwhile, with higher numbers.
-    const auto at = std::lower_bound(made.members.begin(), made.members.end(), node,
-                                     [](const Member& one, std::uint64_t wanted) { return one.node < wanted; });
-    made.members.insert(at, {.node = node});
+    made.members.insert(place_of(made.members, node), {.node = node});
     ++made.alive;
     ++members_;
     note(node, {(*makers)[number], exec});
@@ -316,14 +320,14 @@ void GraphNodes::on_call(GraphCall call, const CUpti_CallbackData& data) noexcep
   if (call == GraphCall::kUpdates) {
     const std::optional<TwoHandles> handles = handles_of(data);
     if (!handles) return;
-    const auto exec = static_cast<CUgraphExec>(const_cast<void*>(handles->first));
-    const auto graph = static_cast<CUgraph>(const_cast<void*>(handles->second));
+    const auto exec = static_cast<CUgraphExec>(handles->first);
+    const auto graph = static_cast<CUgraph>(handles->second);
     return updated(ask_id(exec_id_, exec, std::uint32_t{0}), ask_id(graph_id_, graph, std::uint32_t{0}));
   }
   if (call == GraphCall::kMakesCondition) {
     const std::optional<TwoHandles> handles = handles_of(data);
     if (!handles) return;
-    const auto graph = static_cast<CUgraph>(const_cast<void*>(handles->second));
+    const auto graph = static_cast<CUgraph>(handles->second);
     const std::uint32_t id = ask_id(graph_id_, graph, std::uint32_t{0});
     const std::lock_guard lock(mutex_);
     try {
