@@ -5,7 +5,11 @@
 
 #include <rangefinder/timeline.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -24,7 +28,30 @@ struct LaunchConfiguration {
   Spread device_queue;          ///< handed to the device to begin; with latency timestamps
 };
 
-/// Kernels whose configuration is known, by time on the device.
-std::vector<LaunchConfiguration> launch_configurations(const Timeline& timeline);
+/// Kernels whose configuration is known, of a timeline or of the windows of a capture.
+class LaunchConfigurations {
+ public:
+  LaunchConfigurations() = default;
+  /// How many waits of each kind are kept for exact medians.
+  explicit LaunchConfigurations(std::size_t most_kept)
+      : delay_(most_kept), queue_(most_kept), command_buffer_(most_kept), device_queue_(most_kept) {}
+
+  void add(const Timeline& timeline);
+  /// By time on the device. `timeline`: whose names these are.
+  std::vector<LaunchConfiguration> rows(const Timeline& timeline) const;
+  /// False: medians are exact to `precision()`.
+  bool is_exact() const noexcept;
+  std::string precision() const { return delay_.precision(); }
+  std::uint64_t memory_bytes() const noexcept;
+
+ private:
+  using Key = std::array<std::uint32_t, 16>;
+  static Key key_of(StringId kernel, DeviceIndex device, const KernelDetail& detail);
+  void add_waits(const Timeline& timeline, std::uint32_t configuration, ActivityIndex kernel);
+
+  std::vector<LaunchConfiguration> rows_;  // in order of the first kernel of each, spreads not filled
+  std::map<Key, std::uint32_t> found_;
+  GroupedSamples delay_, queue_, command_buffer_, device_queue_;  // by number of the configuration
+};
 
 }  // namespace rangefinder::analysis

@@ -19,6 +19,8 @@
 #include "report/rendering.hpp"
 #include "report/table_order.hpp"
 #include "report/top_rows.hpp"
+#include "report/views/call_totals.hpp"
+#include "report/views/launches.hpp"
 #include "report/views/operation_totals.hpp"
 #include "report/views/path_rows.hpp"
 #include "timeline/finish.hpp"
@@ -132,6 +134,43 @@ class WindowedOperations final : public ViewTotals {
   OperationTotals totals_;
 };
 
+/// `api`.
+class WindowedCalls final : public ViewTotals {
+ public:
+  explicit WindowedCalls(const CaptureWindows& windows) : windows_(windows) {}
+
+  Status add(const ReportWindow& window) override {
+    totals_.add(window.rows.timeline.calls, windows_.call_rows());
+    return {};
+  }
+  Table table(const RangeReport& report) override { return totals_.table(report.timeline); }
+  std::uint64_t memory_bytes() const noexcept override { return totals_.memory_bytes(); }
+
+ private:
+  const CaptureWindows& windows_;
+  CallTotals totals_;
+};
+
+/// `launches`.
+class WindowedLaunches final : public ViewTotals {
+ public:
+  explicit WindowedLaunches(const WindowSizes& sizes) : configurations_(sizes.lengths) {}
+
+  Status add(const ReportWindow& window) override {
+    configurations_.add(window.rows.timeline);
+    return {};
+  }
+  Table table(const RangeReport& report) override { return table_of_launches(report.timeline, configurations_); }
+  void add_notes(std::vector<std::string>& notes) const override {
+    if (!configurations_.is_exact())
+      notes.push_back("the recording is long: medians are exact to " + configurations_.precision());
+  }
+  std::uint64_t memory_bytes() const noexcept override { return configurations_.memory_bytes(); }
+
+ private:
+  analysis::LaunchConfigurations configurations_;
+};
+
 /// Views under Nsight's names that add up by name.
 class WindowedSums final : public ViewTotals {
  public:
@@ -186,7 +225,7 @@ class WindowedList final : public ViewTotals {
 /// A window has all that a row of these is made of.
 bool is_list(const View& view, const ViewOptions& options) noexcept {
   return view.name == "cuda_gpu_trace" || view.name == "cuda_api_trace" ||
-         (options.instances && (view.name == "kernels" || view.name == "memcpy"));
+         (options.instances && (view.name == "kernels" || view.name == "memcpy" || view.name == "api"));
 }
 
 std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& windows, const ViewOptions& options,
@@ -195,6 +234,8 @@ std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& wi
   if (nsight::has_sums(view.name)) return std::make_unique<WindowedSums>(windows, view, options, sizes);
   if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
   if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
+  if (view.name == "api") return std::make_unique<WindowedCalls>(windows);
+  if (view.name == "launches") return std::make_unique<WindowedLaunches>(sizes);
   const auto group_by = view.name == "tree" ? analysis::GroupBy::kPath : analysis::GroupBy::kName;
   return std::make_unique<RangeTotals>(windows, options, group_by, sizes);
 }
@@ -236,7 +277,7 @@ class WindowedReport {
   CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
     CaptureWindows::Options options;
     options.events = sizes.rows;
-    options.launch_calls = nsight::needs_launch_calls(view_.name, options_);
+    options.launch_calls = view_.name == "launches" || nsight::needs_launch_calls(view_.name, options_);
     options.known_ends = known_ends_;
     options.found_ends = known_ends_ == nullptr ? &found_ends_ : nullptr;
     if (load.progress != nullptr)
@@ -269,6 +310,7 @@ class WindowedReport {
     status_ = view_totals_->add({rows, members, projected});
     if (!status_.ok()) return;
     has_calls_ = has_calls_ || window.calls.size() != 0;
+    has_kernels_ = has_kernels_ || !window.kernel_details.empty();
     totals_.add(rows);
     attribution_.add(window, projection);
     profiler_.add(window);
@@ -310,6 +352,7 @@ class WindowedReport {
     if (figures.facts.ranges == 0) lacking |= kNeedsRanges;
     if (figures.facts.activities == 0) lacking |= kNeedsActivities;
     if (!has_calls_) lacking |= kNeedsCalls;
+    if (!has_kernels_) lacking |= kNeedsKernels;
     rendering.missing = missing_for(view_, timeline, ~lacking);  // an earlier window may have had the others
     return report::write(std::move(rendering), options_, sink);
   }
@@ -324,7 +367,7 @@ class WindowedReport {
   RangeEnds found_ends_;
   CaptureWindows windows_;
   Timeline* window_ = nullptr;  // the last one, after all
-  bool has_calls_ = false;
+  bool has_calls_ = false, has_kernels_ = false;
   std::unique_ptr<ViewTotals> view_totals_;
   analysis::RecordingTotals totals_;
   analysis::AttributionTotals attribution_;
@@ -341,8 +384,9 @@ bool adds_up(const View& view, const ViewOptions& options) noexcept {
   if (options.by_payload || !options.payload.empty()) return false;
   if (nsight::has_sums(view.name)) return true;
   if (is_list(view, options)) return options.top != 0 && options.top <= kMostRows;
-  if (view.name == "tree") return true;
-  return !options.instances && (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy");
+  if (view.name == "tree" || view.name == "launches") return true;
+  return !options.instances &&
+         (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy" || view.name == "api");
 }
 
 bool is_long(const capture::CaptureReader& reader) noexcept {

@@ -4,11 +4,23 @@
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
+#include <vector>
+
 using namespace rangefinder;
 using namespace rangefinder::analysis;
 using rangefinder::testing::change_last;
 using rangefinder::testing::change_row;
 using rangefinder::testing::TimelineBuilder;
+
+namespace {
+
+std::vector<LaunchConfiguration> rows_of(const Timeline& timeline) {
+  LaunchConfigurations configurations;
+  configurations.add(timeline);
+  return configurations.rows(timeline);
+}
+
+}  // namespace
 
 TEST_CASE("kernels of one name that are launched otherwise are other rows", "[analysis]") {
   TimelineBuilder builder;
@@ -18,7 +30,7 @@ TEST_CASE("kernels of one name that are launched otherwise are other rows", "[an
   for (KernelDetail& detail : timeline.kernel_details) detail.grid[0] = 4;
   timeline.kernel_details[2].dynamic_shared_bytes = 1024;
   change_last(timeline.activities, [&](auto& changed) { changed.detail = kNone; });
-  const auto rows = launch_configurations(builder.build());
+  const auto rows = rows_of(builder.build());
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].count == 2);
   CHECK(rows[0].total_ns == 40);
@@ -35,7 +47,7 @@ TEST_CASE("queue time is from the call's return, of kernels that began later", "
   builder.launch_call("cudaLaunchKernel", 16, 20).kernel(60, 70, "k");
   Timeline& timeline = builder.timeline();
   change_row(timeline.activities, 1, [](ActivityRow& kernel) { kernel.queued_ns = 12, kernel.submitted_ns = 25; });
-  const auto rows = launch_configurations(builder.build());
+  const auto rows = rows_of(builder.build());
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].queue.count == 2);
   CHECK(rows[0].queue.max == 40);

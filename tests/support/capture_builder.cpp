@@ -115,12 +115,15 @@ CaptureBuilder& CaptureBuilder::open_range(std::string_view text, std::int64_t b
 }
 CaptureBuilder& CaptureBuilder::range_in_parts(std::string_view text,
                                                std::initializer_list<std::pair<std::int64_t, std::int64_t>> parts) {
-  for (const auto* part = parts.begin(); part != parts.end(); ++part) {
-    const bool is_first = part == parts.begin();
-    add({part->first, part->second, RecordKind::kBegin, name(text), is_first ? 0 : detail::kResumed}).suspended =
-        part + 1 != parts.end();
-    if (!is_first) value({ExtraKind::kUnsigned, ticks(part[-1].second)});
-  }
+  for (const auto* part = parts.begin(); part != parts.end(); ++part)
+    range_part(text, part->first, part->second, part == parts.begin() ? -1 : part[-1].second, part + 1 == parts.end());
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::range_part(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns,
+                                           std::int64_t since_ns, bool is_last) {
+  const bool is_first = since_ns < 0;
+  add({begin_ns, end_ns, RecordKind::kBegin, name(text), is_first ? 0 : detail::kResumed}).suspended = !is_last;
+  if (!is_first) value({ExtraKind::kUnsigned, ticks(since_ns)});
   return *this;
 }
 CaptureBuilder& CaptureBuilder::start_end(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns) {

@@ -56,6 +56,10 @@ class CaptureBuilder {
   /// One range, suspended at the end of each part but the last.
   CaptureBuilder& range_in_parts(std::string_view name,
                                  std::initializer_list<std::pair<std::int64_t, std::int64_t>> parts);
+  /// One part of such a range, which may go on on another thread. `since_ns`: the end of the part before; -1: the
+  /// first.
+  CaptureBuilder& range_part(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns, std::int64_t since_ns,
+                             bool is_last);
   CaptureBuilder& start_end(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
   /// A scoped range of this thread that another thread ends.
   CaptureBuilder& range_ended_on(std::uint32_t tid, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);

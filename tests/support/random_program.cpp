@@ -145,9 +145,18 @@ class ProgramWriter {
     note_numbers(thread);
     const std::int64_t from = tick();
     if (chance(2)) {
-      const std::int64_t to = tick();
-      const std::int64_t again = tick();
-      capture_.range_in_parts("coroutine", {{from, to}, {again, tick()}});
+      std::int64_t suspended = tick();
+      capture_.range_part("coroutine", from, suspended, -1, false);
+      for (bool is_last = false; !is_last;) {
+        is_last = chance(2);
+        Thread& next = threads_[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(threads_.size()) - 1))];
+        capture_.on_thread(next.tid);
+        note_numbers(next);
+        const std::int64_t again = tick(), until = tick();
+        capture_.range_part("coroutine", again, until, suspended, is_last);
+        suspended = until;
+      }
+      capture_.on_thread(thread.tid);
     } else {
       launch();
       const std::uint32_t other = threads_[(thread_ + 1) % threads_.size()].tid;

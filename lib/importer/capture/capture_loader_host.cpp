@@ -51,7 +51,7 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   const RangeRow ended = range_row(range);
   table.set(row, ended);
   if (windowed_.found_ends != nullptr && range.key < first_key_)
-    windowed_.found_ends->ends.insert_or_assign(range.key, RangeEnds::End{ended.end_ns, ended.flags});
+    windowed_.found_ends->ends.insert_or_assign(range.key, RangeEnds::End{ended.end_ns, ended.flags, ended.opened_ns});
   last_ticks_ = std::max(last_ticks_, range.end_ticks);
 }
 

@@ -117,6 +117,7 @@ void CaptureLoader::add_open_ranges() {
       if (const auto known = ends.find(range.key); known != ends.end()) {
         open.end_ns = known->second.end_ns;
         open.flags = known->second.flags;
+        open.opened_ns = known->second.opened_ns;
       }
     }
     out_.ranges.set(row, open);

@@ -248,18 +248,6 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
     report_operator(range, thread.noted, 0, 0);
 }
 
-/// What says since when it was suspended. Its begin is not known where that end was lost, or is still to be read.
-void HostAssembler::resume(AssembledRange& range, std::uint64_t since_ticks) {
-  const auto found = suspended_.find({since_ticks, label_of(range)});
-  if (found == suspended_.end()) {
-    if (since_ticks != 0) range.instance_begin_ticks = std::min(since_ticks, range.begin_ticks);
-    return;
-  }
-  range.instance_begin_ticks = std::min(found->second.back().instance_begin_ticks, range.begin_ticks);
-  found->second.pop_back();
-  if (found->second.empty()) suspended_.erase(found);
-}
-
 /// Where every end closes the range on top, nobody asks, and nothing is counted.
 bool HostAssembler::is_deep(Thread& thread, Label label) {
   for (std::size_t at = kNearby; at < thread.open.size() && !thread.deep_known; ++at)
@@ -294,25 +282,23 @@ void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool suspende
   AssembledRange range = take_open(thread, thread.open.size() - 1);
   range.end_ticks = std::max(ticks, range.begin_ticks);
   range.suspended = suspended;
-  if (suspended) suspended_[{ticks, label_of(range)}].push_back({range.key, range.instance_begin_ticks});
-  report_cpu_counts(thread, range.key);
-  sink_->on_range(range);
+  report(range, take_cpu_counts(thread, range.key));
 }
 
-void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
+CpuCounts HostAssembler::take_cpu_counts(Thread& thread, std::uint64_t range) {
   auto& before = thread.counts_before;
   const auto drop_behind = [&](std::uint64_t key) {
     while (!before.empty() && before.back().first > key) before.pop_back();
   };
   drop_behind(range);  // of ranges that ended elsewhere, or never
-  if (before.empty()) return;
   CpuCounts counts;
+  if (before.empty()) return counts;
   for (std::size_t event = 0; event < kCpuEvents; ++event) {
     const std::int64_t first = before.back().second.count[event], last = thread.cpu_events.count[event];
     if (first >= 0 && last >= first) counts.count[event] = last - first;
   }
   drop_behind(thread.open.empty() ? 0 : thread.open.back().key);
-  if (counts.any()) sink_->on_cpu_counts(range, counts);
+  return counts;
 }
 
 void HostAssembler::close_range(Thread& thread, const Record& record) {
@@ -337,7 +323,21 @@ void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ti
   range.end_ticks = std::max(end_ticks, range.begin_ticks);
   range.unfinished = true;
   ++health_.unfinished_ranges;
+  report(range);
+}
+
+void HostAssembler::report(const AssembledRange& range, const CpuCounts& counts) {
+  if (range.resumed && !early_resumed_.empty()) {
+    if (const auto early = early_resumed_.find(range.key); early != early_resumed_.end()) {
+      early->second.range = range;
+      early->second.counts = counts;
+      early->second.ended = true;
+      return;
+    }
+  }
+  if (counts.any()) sink_->on_cpu_counts(range.key, counts);
   sink_->on_range(range);
+  if (range.suspended) suspend(range);
 }
 
 void HostAssembler::on_facts(Thread& thread, const Record& record) {
@@ -429,6 +429,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   early_foreign_ends_.clear();
   health_.unmatched_ends += early_ends_.size();
   early_ends_.clear();
+  while (!early_resumed_.empty()) give_up_suspension();
   // In the order in which they began, so that the same capture gives the same output.
   std::vector<AssembledRange> rest;
   for (const auto& [place, range] : missing_ends_) rest.push_back(range);

@@ -163,7 +163,8 @@ class AssemblySink {
 };
 
 /// Turns each thread's records into ranges, launches, marks and samples. Feed it the host events of a capture in order;
-/// `finish` closes what is open, flagged unfinished. Memory: the open ranges, and those whose end is missing so far.
+/// `finish` closes what is open, flagged unfinished. Memory: the open ranges, those whose end is missing so far, and
+/// up to 65,536 that were resumed before their suspension was read.
 ///
 /// Records may be anything: no sequence of them takes more than a bounded time each.
 class HostAssembler {
@@ -186,6 +187,8 @@ class HostAssembler {
         for (const AssembledRange& range : thread->open) use(range, false);
     for (const auto& [handle, range] : start_end_) use(range, false);
     for (const auto& [place, range] : missing_ends_) use(range, true);
+    for (const auto& [key, early] : early_resumed_)
+      if (early.ended) use(early.range, true);
   }
   /// The autograd nodes that run, by thread, outer ones first.
   template <typename Use>
@@ -203,7 +206,7 @@ class HostAssembler {
   }
   /// Only unmatched_ends, unfinished_ranges and dropped_memory_events are set.
   const CaptureHealth& health() const noexcept { return health_; }
-  /// No range so far is a start/end range, ended on another thread, was suspended or lacks its end.
+  /// No range so far is a start/end range, ended on another thread, was suspended or resumed, or lacks its end.
   bool only_nests() const noexcept { return only_nests_; }
 
  private:
@@ -211,6 +214,8 @@ class HostAssembler {
   static constexpr std::uint32_t kMaxThreads = 1u << 20;
   // How far down the stack of open ranges is looked for one that is not on top. Deeper ones are found by their count.
   static constexpr std::size_t kNearby = 256;
+  // How many resumed ranges wait for the records of another thread.
+  static constexpr std::size_t kMaxEarlyResumed = 1u << 16;
 
   /// What an end names its range by: name, and category with domain.
   using Label = std::uint64_t;
@@ -278,9 +283,13 @@ class HostAssembler {
   void on_host_block(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void resume(AssembledRange& range, std::uint64_t since_ticks);
+  void suspend(AssembledRange range);
+  std::optional<AssembledRange> settle_resumed(std::uint64_t key, std::uint64_t instance_begin_ticks);
+  void give_up_suspension();
+  void report(const AssembledRange& range, const CpuCounts& counts = {});
   void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks, bool suspended = false);
-  void report_cpu_counts(Thread& thread, std::uint64_t range);
+  static CpuCounts take_cpu_counts(Thread& thread, std::uint64_t range);
   void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
   void settle_started(Thread& thread);
@@ -307,8 +316,17 @@ class HostAssembler {
     std::uint64_t key;
     std::uint64_t instance_begin_ticks;
   };
-  // Ranges that wait to be resumed, by when and what was suspended; where clocks are coarse, several.
-  std::map<std::pair<std::uint64_t, Label>, std::vector<Suspended>> suspended_;
+  using SuspendedPlace = std::pair<std::uint64_t, Label>;       // when and what; where clocks are coarse, several
+  std::map<SuspendedPlace, std::vector<Suspended>> suspended_;  // that wait to be resumed
+  // Resumed on one thread, suspended on another whose records come later: not reported until those are read.
+  struct EarlyResumed {
+    SuspendedPlace place;
+    AssembledRange range;
+    bool ended = false;  // then `range` and `counts` are final but for the begin of the instance
+    CpuCounts counts;
+  };
+  std::map<std::uint64_t, EarlyResumed> early_resumed_;                    // by key
+  std::map<SuspendedPlace, std::set<std::uint64_t>> awaited_suspensions_;  // keys of those
   CaptureHealth health_;
 };
 

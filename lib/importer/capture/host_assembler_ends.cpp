@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Ranges that need not nest: start/end ranges, and scoped ones that end on another thread.
+// Ranges that need not nest: start/end ranges, and scoped ones that end on another thread or are suspended and resumed.
 #include "importer/capture/host_assembler.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace rangefinder::importer {
@@ -60,7 +61,7 @@ bool HostAssembler::end_elsewhere(std::uint32_t owner, Label label, End end) {
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_->on_range(range);
+  report(range);
   return true;
 }
 
@@ -74,7 +75,7 @@ bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, E
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_->on_range(range);
+  report(range);
   return true;
 }
 
@@ -127,7 +128,70 @@ void HostAssembler::end_start_end(std::uint64_t handle, End end) {
   range.end_ticks = std::max(end.ticks, range.begin_ticks);
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_->on_range(range);
+  report(range);
+}
+
+// ---- ranges that are suspended and resumed ------------------------------------------------------------------------
+
+/// The record of a resumption says since when the range was suspended. That end may be still to be read, or lost.
+void HostAssembler::resume(AssembledRange& range, std::uint64_t since_ticks) {
+  only_nests_ = false;
+  const SuspendedPlace place{since_ticks, label_of(range)};
+  if (const auto found = suspended_.find(place); found != suspended_.end()) {
+    range.instance_begin_ticks = std::min(found->second.back().instance_begin_ticks, range.begin_ticks);
+    found->second.pop_back();
+    if (found->second.empty()) suspended_.erase(found);
+    return;
+  }
+  if (since_ticks == 0 || since_ticks > range.begin_ticks) return;
+  range.instance_begin_ticks = since_ticks;
+  if (!early_resumed_.try_emplace(range.key, EarlyResumed{place, range, false, {}}).second) return;  // said twice
+  awaited_suspensions_[place].insert(range.key);
+  if (early_resumed_.size() > kMaxEarlyResumed) give_up_suspension();
+}
+
+/// What was resumed from it may have been read before, and may have been suspended again since.
+void HostAssembler::suspend(AssembledRange range) {
+  for (std::optional<AssembledRange> next{range}; next.has_value();) {
+    const SuspendedPlace place{next->end_ticks, label_of(*next)};
+    const auto awaited = awaited_suspensions_.find(place);
+    if (awaited == awaited_suspensions_.end()) {
+      suspended_[place].push_back({next->key, next->instance_begin_ticks});
+      return;
+    }
+    next = settle_resumed(*awaited->second.rbegin(), next->instance_begin_ticks);
+  }
+}
+
+/// Its instance began then. Returns the range where it was suspended again.
+std::optional<AssembledRange> HostAssembler::settle_resumed(std::uint64_t key, std::uint64_t instance_begin_ticks) {
+  auto [place, range, ended, counts] = early_resumed_.extract(key).mapped();
+  const auto awaited = awaited_suspensions_.find(place);
+  awaited->second.erase(key);
+  if (awaited->second.empty()) awaited_suspensions_.erase(awaited);
+  const std::uint64_t begin = std::min(instance_begin_ticks, range.begin_ticks);
+  if (ended) {
+    range.instance_begin_ticks = begin;
+    if (counts.any()) sink_->on_cpu_counts(key, counts);
+    sink_->on_range(range);
+    return range.suspended ? std::optional{range} : std::nullopt;
+  }
+  const auto missing = missing_ends_.find({range.thread, label_of(range), range.begin_ticks, key});
+  if (missing != missing_ends_.end()) {
+    missing->second.instance_begin_ticks = begin;
+    return std::nullopt;
+  }
+  auto& open = threads_[range.thread]->open;  // in the order of their keys
+  const auto at = std::lower_bound(open.begin(), open.end(), key,
+                                   [](const AssembledRange& each, std::uint64_t wanted) { return each.key < wanted; });
+  if (at != open.end() && at->key == key) at->instance_begin_ticks = begin;
+  return std::nullopt;
+}
+
+/// Of the one that waits for the longest: the end at which it was suspended counts as lost.
+void HostAssembler::give_up_suspension() {
+  const auto& [key, early] = *early_resumed_.begin();
+  if (const auto suspended_again = settle_resumed(key, early.place.first)) suspend(*suspended_again);
 }
 
 // ---- what was put off ---------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ namespace rangefinder::importer {
 struct RangeEnds {
   struct End {
     std::int64_t end_ns;
-    std::uint8_t flags;  ///< as RangeTable has them
+    std::uint8_t flags;      ///< as RangeTable has them
+    std::int64_t opened_ns;  ///< likewise
   };
   std::unordered_map<std::uint64_t, End> ends;        ///< by key
   std::unordered_set<std::uint64_t> never_resumed{};  ///< keys of all that were suspended and never went on

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
+#include "report/views/call_totals.hpp"
 #include "report/views/common_columns.hpp"
-#include "report/views/duration_totals.hpp"
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 // `api`: CUDA calls on the host by name, or each one.
 namespace rangefinder::report {
 namespace {
-
-struct CallGroup : DurationTotals {
-  StringId name = StringId::kEmpty;
-  CallDomain domain = CallDomain::kRuntime;
-  std::uint64_t failed = 0;
-};
 
 const char* domain_name(CallDomain domain) {
   switch (domain) {
@@ -41,35 +36,41 @@ Table instances_of(const Timeline& timeline) {
   const auto correlation = [&](CallIndex row) { return if_that(calls.correlation[row] != 0, calls.correlation[row]); };
   columns.count("Correlation", correlation).if_room(1);
   columns.count("Result", [&](CallIndex row) { return calls.result[row]; });
+  std::vector<CallIndex> order;
+  for (CallIndex row{0}; row < calls.size(); ++row) order.push_back(row);
+  const auto before = [&](CallIndex a, CallIndex b) { return calls.begin_ns[a] < calls.begin_ns[b]; };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
   Table table = columns.table();
-  for (CallIndex row{0}; row < calls.size(); ++row) columns.add_row(table, row);
+  for (const CallIndex row : order) columns.add_row(table, row);
   return table;
-}
-
-std::vector<CallGroup> groups_of(const CallTable& calls) {
-  std::vector<CallGroup> groups;
-  std::unordered_map<std::uint64_t, std::size_t> by_name;
-  for (CallIndex row{0}; row < calls.size(); ++row) {
-    const std::uint64_t key =
-        std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
-    const auto [found, added] = by_name.try_emplace(key, groups.size());
-    if (added) groups.push_back({{}, calls.name[row], calls.domain[row]});
-    CallGroup& group = groups[found->second];
-    group.add(calls.end_ns[row] - calls.begin_ns[row]);
-    group.failed += calls.result[row] != 0 ? 1 : 0;
-  }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const CallGroup& a, const CallGroup& b) { return a.total > b.total; });
-  return groups;
 }
 
 }  // namespace
 
-Result<Table> make_api(const ProjectedTimeline& projected, const ViewOptions& options) {
-  using Row = CallGroup;
-  const Timeline& timeline = projected.timeline();
-  if (options.instances) return instances_of(timeline);
-  const std::vector<Row> groups = groups_of(timeline.calls);
+void CallTotals::add(const CallTable& calls, std::size_t rows) {
+  for (CallIndex row{0}; row < rows; ++row) {
+    const std::uint64_t key =
+        std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
+    const auto [found, added] = by_name_.try_emplace(key, groups_.size());
+    if (added) groups_.push_back({{}, calls.name[row], calls.domain[row]});
+    Group& group = groups_[found->second];
+    group.add(calls.end_ns[row] - calls.begin_ns[row]);
+    group.failed += calls.result[row] != 0 ? 1 : 0;
+  }
+}
+
+std::uint64_t CallTotals::memory_bytes() const noexcept {
+  constexpr std::uint64_t kEntryBytes = 64;  // of a map
+  return groups_.capacity() * sizeof(Group) + by_name_.size() * kEntryBytes;
+}
+
+Table CallTotals::table(const Timeline& timeline) const {
+  using Row = Group;
+  std::vector<Row> groups = groups_;
+  std::sort(groups.begin(), groups.end(), [&](const Row& a, const Row& b) {
+    return std::tuple(-a.total, timeline.text(a.name), a.domain) <
+           std::tuple(-b.total, timeline.text(b.name), b.domain);
+  });
   std::int64_t whole = 0;
   for (const Row& row : groups) whole += row.total;
   ColumnsOf<Row> columns(timeline);
@@ -83,6 +84,14 @@ Result<Table> make_api(const ProjectedTimeline& projected, const ViewOptions& op
   columns.time("Max", &Row::max).if_room(1);
   columns.count("Failed", &Row::failed);
   return columns.table_of(groups);
+}
+
+Result<Table> make_api(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  if (options.instances) return instances_of(timeline);
+  CallTotals totals;
+  totals.add(timeline.calls, timeline.calls.size());
+  return totals.table(timeline);
 }
 
 }  // namespace rangefinder::report

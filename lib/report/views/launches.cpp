@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/launch_configurations.hpp"
+#include "report/views/launches.hpp"
+
 #include "analysis/occupancy.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
@@ -43,9 +44,14 @@ struct LaunchRow {
 }  // namespace
 
 Result<Table> make_launches(const ProjectedTimeline& projected, const ViewOptions&) {
+  analysis::LaunchConfigurations configurations;
+  configurations.add(projected.timeline());
+  return table_of_launches(projected.timeline(), configurations);
+}
+
+Table table_of_launches(const Timeline& timeline, const analysis::LaunchConfigurations& configurations) {
   using Row = LaunchRow;
   using analysis::Spread;
-  const Timeline& timeline = projected.timeline();
   const auto median = [](Spread LaunchConfiguration::*spread) {
     return [spread](const Row& row) {
       const Spread& waits = row.launched.*spread;
@@ -96,7 +102,7 @@ Result<Table> make_launches(const ProjectedTimeline& projected, const ViewOption
   columns.count("In graphs", [](const Row& row) { return row.launched.in_graphs; }).if_room(5).if_any();
   Table table = columns.table();
   bool unknown_device = false;
-  for (const LaunchConfiguration& launched : analysis::launch_configurations(timeline)) {
+  for (const LaunchConfiguration& launched : configurations.rows(timeline)) {
     const DeviceInfo& device = timeline.devices[launched.device];
     const auto known = analysis::occupancy_of(device, launched.detail);
     columns.add_row(table, {launched, device, known});

@@ -5,6 +5,7 @@
 #include "support/seed.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -458,6 +459,45 @@ TEST_CASE("a range that was suspended goes on as another one, which knows when i
     CHECK(lines_of(sink) ==
           Lines{"1 [20, 21) since 13", "1 [30, 31) since 30", "1 [40, 41) since 40", "1 [50, 51) since 50"});
     CHECK(sink.events.empty());
+  }
+  SECTION("on another thread, whose records are read first") {
+    feed(assembler, 1,
+         {begin(20, 1, kResumed), extra(12), begin(21, 2), end(22, 2), end(24, 1, kSuspended),  //
+          begin(30, 1, kResumed), extra(24), end(31, 1, kSuspended), begin(40, 1, kResumed), extra(31)});
+    CHECK(sink.ranges.size() == 1);  // what is inside; the others wait
+    feed(assembler, 0, {begin(10, 1), end(12, 1, kSuspended)});
+    CHECK(sink.ranges.size() == 4);
+    feed(assembler, 1, {end(41, 1)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) == Lines{"1 [20, 24) since 10 suspended", "2 [21, 22) in 1", "1 [30, 31) since 10 suspended",
+                                  "1 [40, 41) since 10", "1 [10, 12) suspended"});
+    CHECK(sink.not_resumed.empty());
+    CHECK(assembler.health().unfinished_ranges == 0);
+  }
+  SECTION("on another thread, whose records are read first, at the same time") {
+    feed(assembler, 1, {begin(20, 1, kResumed), extra(12), end(21, 1), begin(22, 1, kResumed), extra(12), end(23, 1)});
+    feed(assembler, 0, {begin(10, 1), begin(11, 1), end(12, 1, kSuspended), end(12, 1, kSuspended)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) ==
+          Lines{"1 [20, 21) since 10", "1 [22, 23) since 11", "1 [10, 12) suspended", "1 [11, 12) in 1 suspended"});
+  }
+  SECTION("of more that wait than are kept, the first count as lost") {
+    constexpr std::uint64_t kMany = 70'000;
+    std::vector<Record> first, second;
+    for (std::uint64_t i = 1; i <= kMany; ++i) {
+      const std::array records{begin(1'000'000 + 2 * i, 1, kResumed), extra(2 * i), end(1'000'001 + 2 * i, 1)};
+      second.insert(second.end(), records.begin(), records.end());
+      first.insert(first.end(), {begin(2 * i - 1, 1), end(2 * i, 1, kSuspended)});
+    }
+    feed(assembler, 1, std::move(second));
+    CHECK(sink.ranges.size() == kMany - 65'536);
+    feed(assembler, 0, std::move(first));
+    assembler.finish(10'000'000);
+    CHECK(sink.ranges.size() == 2 * kMany);
+    CHECK(sink.not_resumed.size() == kMany - 65'536);
+    const std::vector<AssembledRange> ranges = sink.in_order();
+    CHECK(ranges.front().instance_begin_ticks == 2);
+    CHECK(ranges[kMany - 1].instance_begin_ticks == 2 * kMany - 1);
   }
   SECTION("never") {
     feed(assembler, 0, {begin(10, 1), end(12, 1, kSuspended), begin(13, 1), end(14, 1)});
