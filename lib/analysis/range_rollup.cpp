@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_rollup.hpp"
 
+#include "analysis/arrange.hpp"
 #include "analysis/range_forest.hpp"
 #include "projection/flat_map.hpp"
 #include "projection/large_vector.hpp"
@@ -293,6 +294,17 @@ void RangeRollup::end_window() {
   }
 }
 
+/// What is kept from window to window goes before the groups are put in order and shown.
+void RangeRollup::finish() {
+  lengths_.write(groups_.rows);
+  by_key_ = projection::FlatMap();
+  order_ = std::vector<RangeIndex>();
+  covered_.clear();
+  covered_until_ = std::vector<std::int64_t>();
+  put_in_order();
+  first_ = std::vector<First>();
+}
+
 /// As one window of all would have found them; parents before children also where the parent's own ranges came later,
 /// or elsewhere, as ranges without an end can.
 void RangeRollup::put_in_order() {
@@ -305,16 +317,11 @@ void RangeRollup::put_in_order() {
   std::sort(order.begin(), order.end(),
             [this](std::uint32_t a, std::uint32_t b) { return std::pair(first_[a], a) < std::pair(first_[b], b); });
   for (std::uint32_t at = 0; at < order.size(); ++at) place[order[at]] = at;
-  RangeGroups sorted;
-  sorted.folded_names = std::move(groups_.folded_names);
-  for (const std::uint32_t group : order) {
-    RangeGroup row = groups_[group];
+  for (RangeGroup& row : groups_.rows)
     if (row.parent != kNone) row.parent = place[row.parent];
-    sorted.rows.push_back(row);
-    if (!groups_.extras.empty()) sorted.extras.push_back(groups_.extras[group]);
-    if (!groups_.folded.empty()) sorted.folded.push_back(groups_.folded[group]);
-  }
-  groups_ = std::move(sorted);
+  if (!groups_.extras.empty()) arrange(groups_.extras, order);
+  if (!groups_.folded.empty()) arrange(groups_.folded, order);
+  arrange(groups_.rows, std::move(order));
 }
 
 std::uint64_t RangeRollup::memory_bytes() const noexcept {
@@ -373,16 +380,14 @@ std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
 }  // namespace
 
 RangeGroups RangeRollup::groups() && {
-  lengths_.write(groups_.rows);
-  put_in_order();
+  finish();
   if (!by_path_) drop_silent(groups_);
   return std::move(groups_);
 }
 
 /// In an order of groups, `group_of_` is of the one window that there was.
 PathTree RangeRollup::tree() && {
-  lengths_.write(groups_.rows);
-  put_in_order();
+  finish();
   PathTree tree{std::move(groups_), {}, std::move(group_of_)};
   tree.order = order_of_shown(tree.groups);
   return tree;

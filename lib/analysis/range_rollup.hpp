@@ -178,6 +178,7 @@ class RangeRollup {
   void take_from_parent(RangeIndex range);
   void note_first(RangeIndex range, std::uint32_t group);
   void end_window();
+  void finish();
   void put_in_order();
 
   bool has_group(RangeIndex range) const noexcept;

@@ -390,9 +390,10 @@ bool adds_up(const View& view, const ViewOptions& options) noexcept {
 }
 
 bool is_long(const capture::CaptureReader& reader) noexcept {
-  constexpr std::uint64_t kRows = std::uint64_t{1} << 21;  // some 100 bytes each, and as much again for a report
+  constexpr std::uint64_t kRows = std::uint64_t{3} << 20;  // some 100 bytes each, and as much again for a report
   std::uint64_t rows = 0;
-  for (const capture::ChunkEntry& chunk : reader.chunks()) rows += chunk.header.rows;
+  for (const capture::ChunkEntry& chunk : reader.chunks())
+    if (format::holds_events(static_cast<format::ChunkKind>(chunk.header.kind))) rows += chunk.header.rows;
   return rows > kRows;
 }
 

@@ -330,7 +330,7 @@ TEST_CASE("the report of a long capture takes little memory", "[report]") {
   if (!resident_memory_counts()) RANGEFINDER_SKIP("resident memory says nothing under a sanitizer");
   const ScratchFolder folder;
   const std::string path = folder.file("x.rfcap");
-  write_long_capture(path, 450'000);
+  write_long_capture(path, 640'000);
   {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
     REQUIRE(reader);

@@ -85,6 +85,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::uint64_t first_key() const noexcept { return first_key_; }
   std::vector<std::uint64_t> earlier_keys() const;
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
+  /// Behind the last window: no later one refers to ranges that are over.
+  void drop_earlier_ranges() { store_->ranges = decltype(store_->ranges)(); }
   bool only_nests() const noexcept { return assembler_.only_nests(); }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }

@@ -93,6 +93,7 @@ void CaptureWindows::run(const std::function<void(Timeline&, bool)>& use) {
   loader_.close_last_window();
   time_ns_ = std::numeric_limits<std::int64_t>::max();
   use(timeline_, true);
+  loader_.drop_earlier_ranges();
   if (tee_) tee_->give_out();
 }
 

@@ -448,8 +448,8 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     }
     while (!thread->nodes.empty()) end_node(*thread, end_ticks);
     std::for_each(thread->open.begin(), thread->open.end(), still_open);
-    thread->open.clear();
-    thread->deep.clear();
+    thread->open = std::vector<AssembledRange>();  // a deep stack takes much memory
+    thread->deep = {};
     thread->deep_known = false;
     thread->open_start_end.clear();
   }
