@@ -146,6 +146,16 @@ TEST_CASE("dimensions that are no multiples of 16 are padded without a trace", "
   CHECK(torch::allclose(found, at::mm(examples::dequantize(a), examples::dequantize(b).t()), 1e-5, 1e-6));
 }
 
+TEST_CASE("the emulation is what LibTorch's operator for float8 products gives", "[examples]") {
+  torch::manual_seed(42);
+  const Format left = GENERATE(Format::kE4m3, Format::kE5m2);
+  const Float8 a = examples::quantize_float8(torch::randn({32, 64}), left, Scales::kOfTensor);
+  const Float8 b = examples::quantize_float8(torch::randn({16, 64}), Format::kE4m3, Scales::kOfTensor);
+  // On a CPU it has one scale a matrix, and is slow.
+  const Tensor theirs = at::_scaled_mm(a.values, b.values.t(), a.scales, b.scales, {}, {}, torch::kFloat);
+  CHECK(torch::allclose(examples::product(a, b), theirs, 1e-5, 1e-5));
+}
+
 TEST_CASE("a delayed scale is that of the largest of the matrices before", "[examples]") {
   examples::DelayedScale delayed(Format::kE4m3, 3, torch::kCPU);
   const auto scale_after = [&](double largest) {
