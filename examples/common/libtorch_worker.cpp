@@ -214,6 +214,8 @@ std::int64_t live_bytes(c10::Device device) {
   return static_cast<std::int64_t>(rangefinder::torch::host_memory().allocated_bytes);
 }
 
+int cuda_capability() { return driver().device().capability; }
+
 bench::WorkerHooks libtorch_hooks() {
   // The host's bytes are exact from here on; the devices' are counted by their allocator anyway.
   static const MemoryRecording host({.cuda = false});

@@ -13,6 +13,9 @@ namespace examples {
 /// memory while steps are profiled. Call it once, before any tensor exists.
 rangefinder::bench::WorkerHooks libtorch_hooks();
 
+/// Of the first CUDA device: 90 is sm_90. 0: there is none.
+int cuda_capability();
+
 /// Bytes that tensors on a device hold at the moment. Of the host since `libtorch_hooks`.
 std::int64_t live_bytes(c10::Device device);
 

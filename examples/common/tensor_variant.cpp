@@ -46,6 +46,9 @@ const char* flops_type_of(torch::ScalarType type) {
       return "fp16";
     case torch::kDouble:
       return "fp64";
+    case torch::kFloat8_e4m3fn:
+    case torch::kFloat8_e5m2:
+      return "fp8";
     default:
       return "";
   }

@@ -33,6 +33,7 @@ NOT_RUN = {
     "./dev build alone": BUILDS,
     "./dev build release": BUILDS,
     "ctest --preset dev -R '^docs'": DEVELOPS,
+    "ctest --preset dev -V -R examples/torch.unit": DEVELOPS,
     "./dev format": DEVELOPS,
     "./dev tidy": DEVELOPS,
     "./dev demo": BUILDS,
