@@ -19,11 +19,12 @@ namespace {
 struct DecoderSizes {
   std::vector<std::int64_t> sequences;  ///< tokens of each
   std::int64_t heads, width, page, block;
+  std::int64_t prompt;  ///< tokens of each that are known before the first is decoded, when requests are served
 };
 
 DecoderSizes decoder_sizes_of(const std::string& size) {
-  return of_size<DecoderSizes>(size, {{8, 16, 8}, 2, 16, 4, 8}, {{128, 256, 128}, 8, 64, 64, 128},
-                               {{64, 128, 64, 256}, 16, 64, 64, 64});
+  return of_size<DecoderSizes>(size, {{8, 16, 8}, 2, 16, 4, 8, 4}, {{128, 256, 128}, 8, 64, 64, 128, 64},
+                               {{64, 128, 64, 256}, 16, 64, 64, 64, 32});
 }
 
 /// Of products with weights; rows of a batch are padded to the longest.
@@ -51,6 +52,7 @@ void CachedDecoder::make() {
   shape_.page = sizes.page;
   shape_.options = torch::TensorOptions(device().is_cuda() ? torch::kHalf : torch::kFloat).device(device());
   block_ = options_.block_wise ? sizes.block : 1;
+  prompt_ = sizes.prompt;
   std::int64_t first = 0;
   for (const std::int64_t tokens : sizes.sequences) {
     sequences_.push_back({first, tokens});
@@ -91,23 +93,43 @@ void CachedDecoder::step() {
   const torch::NoGradGuard no_grad;
   cache_->reset_counts();
   computed_tokens_ = 0;
-  if (options_.batched) return decode(sequences_);
-  for (const Sequence& sequence : sequences_) decode({sequence});
+  each_request([this](const std::vector<Sequence>& batch) { decode(batch, shape_.longest); });
 }
 
-void CachedDecoder::decode(const std::vector<Sequence>& batch) {
+void CachedDecoder::each_request(const std::function<void(const std::vector<Sequence>&)>& request) const {
+  if (options_.batched) return request(sequences_);
+  for (const Sequence& sequence : sequences_) request({sequence});
+}
+
+/// As requests come: a prompt, then tokens none of which is known before the one before it.
+void CachedDecoder::serve(RequestClock& clock) {
+  const torch::NoGradGuard no_grad;
+  computed_tokens_ = 0;  // the same number as of a step
+  each_request([&](const std::vector<Sequence>& batch) {
+    clock.begin();
+    decode(batch, prompt_, [&] { clock.first_token(); });
+    std::int64_t tokens = 0;
+    for (const Sequence& sequence : batch) tokens += sequence.tokens - prompt_;
+    clock.end(tokens);
+  });
+}
+
+void CachedDecoder::decode(const std::vector<Sequence>& batch, std::int64_t prompt,
+                           const std::function<void()>& prompt_read) {
   const ProfileRange range("request");
   auto rows = static_cast<std::int64_t>(batch.size());
   std::int64_t live = rows;
   cache_->begin(rows);
   for (std::int64_t at = 0; live > 0;) {
-    const std::int64_t count = std::min(block_, batch.front().tokens - at);
+    const std::int64_t known = std::min(prompt, batch.front().tokens) - at;
+    const std::int64_t count = known > 0 ? std::min(block_, known) : 1;
     const torch::Tensor hidden = forward(tokens_at(batch, rows, at, count));
     // Rows whose sequence has ended are padding.
     for (std::int64_t row = 0; row < live; ++row)
       out_.narrow(0, batch[static_cast<std::size_t>(row)].first + at, count).copy_(hidden[row]);
     computed_tokens_ += rows * count;
     at += count;
+    if (at == prompt && prompt_read) prompt_read();
     while (live > 0 && batch[static_cast<std::size_t>(live - 1)].tokens <= at) --live;
     rows = cache_->advance(count, live);
   }
@@ -157,8 +179,13 @@ bench::Work CachedDecoder::work() {
 }
 
 std::vector<bench::Metric> CachedDecoder::metrics() {
-  return {{"cache_allocations", static_cast<double>(cache_->allocations()), bench::MetricKind::kCount},
-          {"cache_bytes_written", static_cast<double>(cache_->bytes_written()), bench::MetricKind::kBytes}};
+  const auto allocations = static_cast<double>(cache_->allocations());
+  const auto bytes = static_cast<double>(cache_->bytes_written());
+  std::vector<bench::Metric> all =
+      serving_metrics([this] { synchronize(); }, [this](RequestClock& clock) { serve(clock); });
+  all.push_back({"cache_allocations", allocations, bench::MetricKind::kCount});
+  all.push_back({"cache_bytes_written", bytes, bench::MetricKind::kBytes});
+  return all;
 }
 
 std::vector<NamedTensor> CachedDecoder::given() {

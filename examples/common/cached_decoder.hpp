@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/kv_cache.hpp"
+#include "common/serving.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <cstdint>
@@ -38,7 +39,12 @@ class CachedDecoder : public TensorVariant {
   void make() override;
   std::vector<NamedTensor> given() override;
   std::vector<NamedTensor> results() override { return {{"hidden", out_}}; }
-  void decode(const std::vector<Sequence>& batch);
+  /// Calls `request` with all sequences, or with one after the other.
+  void each_request(const std::function<void(const std::vector<Sequence>&)>& request) const;
+  /// `prompt` tokens of each sequence are known and may be read in blocks; the others come one by one. After the
+  /// prompt `prompt_read` is called, if there is one.
+  void decode(const std::vector<Sequence>& batch, std::int64_t prompt, const std::function<void()>& prompt_read = {});
+  void serve(RequestClock& clock);
   torch::Tensor forward(torch::Tensor x);
   torch::Tensor tokens_at(const std::vector<Sequence>& batch, std::int64_t rows, std::int64_t at,
                           std::int64_t count) const;
@@ -48,7 +54,7 @@ class CachedDecoder : public TensorVariant {
   DecoderOptions options_;
   std::unique_ptr<KvCache> cache_;
   CacheShape shape_;
-  std::int64_t block_ = 1, computed_tokens_ = 0;
+  std::int64_t block_ = 1, prompt_ = 0, computed_tokens_ = 0;
   std::vector<Sequence> sequences_;
   std::vector<Layer> layers_;
   torch::Tensor in_, out_;

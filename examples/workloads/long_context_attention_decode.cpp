@@ -3,6 +3,7 @@
 // place by a kernel that knows of groups.
 #include "common/attention.hpp"
 #include "common/estimates.hpp"
+#include "common/serving.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
@@ -47,16 +48,7 @@ class Decode : public examples::TensorVariant {
 
   void step() override {
     const torch::NoGradGuard no_grad;
-    for (std::int64_t token = 0; token < sizes_.tokens; ++token) {
-      const std::int64_t length = sizes_.context + token + 1;
-      {
-        const ProfileRange range("append");
-        keys_.select(2, length - 1).copy_(new_keys_.select(2, token));
-        values_.select(2, length - 1).copy_(new_values_.select(2, token));
-      }
-      out_.narrow(2, token, 1)
-          .copy_(attend(query_.narrow(2, token, 1), keys_.narrow(2, 0, length), values_.narrow(2, 0, length)));
-    }
+    for (std::int64_t token = 0; token < sizes_.tokens; ++token) decode(token);
   }
 
   bench::Work work() override {
@@ -68,11 +60,35 @@ class Decode : public examples::TensorVariant {
   std::vector<bench::Metric> metrics() override {
     const double row = static_cast<double>(sizes_.width * (sizes_.heads + sizes_.heads) * query_.element_size());
     const double rows = static_cast<double>(sizes_.tokens * sizes_.context + sizes_.tokens * (sizes_.tokens + 1) / 2);
-    return {{"repeated_bytes", grouped_ ? 0 : row * rows, bench::MetricKind::kBytes},
-            {"sdp_backend", static_cast<double>(backend_)}};
+    std::vector<bench::Metric> all =
+        examples::serving_metrics([this] { synchronize(); }, [this](examples::RequestClock& clock) { serve(clock); });
+    all.push_back({"repeated_bytes", grouped_ ? 0 : row * rows, bench::MetricKind::kBytes});
+    all.push_back({"sdp_backend", static_cast<double>(backend_)});
+    return all;
   }
 
  private:
+  void decode(std::int64_t token) {
+    const std::int64_t length = sizes_.context + token + 1;
+    {
+      const ProfileRange range("append");
+      keys_.select(2, length - 1).copy_(new_keys_.select(2, token));
+      values_.select(2, length - 1).copy_(new_values_.select(2, token));
+    }
+    out_.narrow(2, token, 1)
+        .copy_(attend(query_.narrow(2, token, 1), keys_.narrow(2, 0, length), values_.narrow(2, 0, length)));
+  }
+
+  /// The context is in the cache: the first token is the first that is decoded.
+  void serve(examples::RequestClock& clock) {
+    const torch::NoGradGuard no_grad;
+    clock.begin();
+    decode(0);
+    clock.first_token();
+    for (std::int64_t token = 1; token < sizes_.tokens; ++token) decode(token);
+    clock.end(sizes_.tokens - 1);
+  }
+
   torch::Tensor attend(const torch::Tensor& query, const torch::Tensor& keys, const torch::Tensor& values) const {
     if (grouped_) return examples::fused_attention(query, keys, values, {.grouped = true});
     torch::Tensor all_keys, all_values;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Memory that is free and of no use: large blocks that come and go, each larger than the one before, as sequences grow;
 // and tensors that stay, which settle in what a large block has left. Segments of a fixed size cannot serve the next
-// block, and with a tensor in them cannot be given back; segments that grow at their end can.
+// block, and with a tensor in them cannot be given back; segments that grow at their end can. Or the tensors that stay
+// have a pool of their own.
 #include "common/estimates.hpp"
 #include "common/tensor_variant.hpp"
+#include "workloads/device_memory/device_memory.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -11,6 +13,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,18 +38,24 @@ bench::Estimate estimate(const bench::Setup& setup) {
   return out;
 }
 
+enum class Remedy { kNone, kExpandableSegments, kPrivatePool };
+
 class Sequence : public examples::TensorVariant {
  public:
-  explicit Sequence(bool expandable) : expandable_(expandable) {}
+  explicit Sequence(Remedy remedy) : remedy_(remedy) {}
 
   void step() override {
     const torch::NoGradGuard no_grad;
     kept_.clear();
+    pool_.reset();
     at::getDeviceAllocator(device().type())->emptyCache();  // each step begins with nothing
+    if (remedy_ == Remedy::kPrivatePool) pool_.emplace();
     for (std::int64_t round = 0; round < rounds_; ++round) {
       const ProfileRange range("round");
       const std::int64_t first = round * kBlocksOfRound;
       block(first, kGoes + round * kGrowth);
+      std::optional<examples::PrivatePool::Use> in_pool;
+      if (pool_) in_pool.emplace(*pool_);
       kept_.push_back(block(first + 1, kStays[0]));
       kept_.push_back(block(first + 2, kStays[1]));
     }
@@ -80,7 +89,8 @@ class Sequence : public examples::TensorVariant {
  private:
   void make() override {
     // Each variant is a process of its own. Set in both, whatever the environment says.
-    c10::CachingAllocator::setAllocatorSettings(expandable_ ? "expandable_segments:True" : "expandable_segments:False");
+    c10::CachingAllocator::setAllocatorSettings(remedy_ == Remedy::kExpandableSegments ? "expandable_segments:True"
+                                                                                       : "expandable_segments:False");
     rounds_ = rounds_of(size());
     values_ = torch::randn({rounds_ * kBlocksOfRound + 1}).to(device());
     out_ = torch::zeros_like(values_);
@@ -97,28 +107,31 @@ class Sequence : public examples::TensorVariant {
     return block;
   }
 
-  bool expandable_;
+  Remedy remedy_;
   std::int64_t rounds_ = 0;
   torch::Tensor values_, out_;
+  std::optional<examples::PrivatePool> pool_;  // outlives what is kept in it
   std::vector<torch::Tensor> kept_;
   c10::CachingDeviceAllocator::DeviceStats after_{};
 };
 
-bench::Benchmark memory_profiling_fragmentation() {
+bool add(const std::string& name, const std::string& purpose, Remedy remedy) {
   bench::Benchmark benchmark;
-  benchmark.name = "memory_profiling_fragmentation";
+  benchmark.name = "memory_profiling_fragmentation" + name;
   benchmark.estimate = estimate;
-  benchmark.purpose =
-      "blocks that go between tensors that stay: segments of fixed size, expandable ones: reserved_bytes";
+  benchmark.purpose = "blocks that go between tensors that stay: " + purpose + ": reserved_bytes";
   benchmark.devices = {"cuda"};
-  benchmark.baseline = {[] { return std::make_unique<Sequence>(false); }};
-  benchmark.optimized = {[] { return std::make_unique<Sequence>(true); }};
+  benchmark.baseline = {[] { return std::make_unique<Sequence>(Remedy::kNone); }};
+  benchmark.optimized = {[remedy] { return std::make_unique<Sequence>(remedy); }};
   benchmark.iterations = 10;
   benchmark.warmup = 2;
   benchmark.informational = true;  // bytes of tensors are the same in both variants, and its time is the driver's
-  return benchmark;
+  if (remedy == Remedy::kPrivatePool) benchmark.skip = examples::skip_without_device_memory;
+  return bench::add_benchmark(benchmark);
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_benchmark(memory_profiling_fragmentation());
+[[maybe_unused]] const bool kAdded =
+    add("", "segments of fixed size, expandable ones", Remedy::kExpandableSegments) &&
+    add("_pool", "all in one pool, those that stay in their own", Remedy::kPrivatePool);
 
 }  // namespace workloads::memory_profiling_fragmentation

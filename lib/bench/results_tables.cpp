@@ -190,6 +190,31 @@ report::Table trainings_table(JsonView results) {
   return table;
 }
 
+report::Table serving_table(JsonView results) {
+  Table table({{"Benchmark"},
+               time_column("First token baseline"),
+               time_column("First token optimized"),
+               {"Sooner"},
+               decimal_column("Decoded tokens/s baseline"),
+               decimal_column("Decoded tokens/s optimized"),
+               {"Faster"}});
+  const auto ratio = [](JsonView above, JsonView below) {
+    return above.number() > 0 && below.number() > 0 ? ratio_text(above.number() / below.number()) : "-";
+  };
+  for (const JsonView row : results["rows"].items()) {
+    const JsonView before = row["baseline"], after = row["optimized"];
+    const JsonView first_before = metric_named(before, "first_token_ns")["value"];
+    if (first_before.is_null()) continue;
+    const JsonView first_after = metric_named(after, "first_token_ns")["value"];
+    const JsonView rate_before = metric_named(before, "decode_tokens_per_s")["value"];
+    const JsonView rate_after = metric_named(after, "decode_tokens_per_s")["value"];
+    table.text(row["name"].text()).number(rounded(first_before)).number(rounded(first_after));
+    table.text(ratio(first_before, first_after)).number(rounded(rate_before, 10)).number(rounded(rate_after, 10));
+    table.text(ratio(rate_after, rate_before));
+  }
+  return table;
+}
+
 report::Table ranges_table(JsonView results) {
   constexpr InText kSome = InText::kUnlessEmpty;
   Table table({{"Benchmark"},

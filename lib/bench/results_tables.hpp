@@ -23,6 +23,10 @@ std::string energy_text(JsonView results);
 /// One row per benchmark that reports an `accuracy`: what a change to a training brings and costs, side by side.
 report::Table trainings_table(JsonView results);
 
+/// One row per benchmark that reports a `first_token_ns`: how long a request waits for its first token, and how fast
+/// the others come (`decode_tokens_per_s`), side by side.
+report::Table serving_table(JsonView results);
+
 /// One row per benchmark and range of the profiled steps, a step's share of each figure, both variants beside each
 /// other. No rows where nothing was profiled.
 report::Table ranges_table(JsonView results);

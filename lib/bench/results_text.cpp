@@ -32,6 +32,7 @@ struct Part {
 
 constexpr Part kParts[] = {
     {"What changes to a training bring", "Changes to a training", trainings_table},
+    {"Requests: until the first token, and decoding after it", "First token and decoding", serving_table},
     {"What of the processes' time, the machine and energy steps used", "Goodput, MFU and energy", efficiency_table},
     {"A profiled step, host time and device time a range", "Ranges of a profiled step", ranges_table},
     {"A profiled step, the costliest operators", "Costliest operators of a profiled step", operators_table},

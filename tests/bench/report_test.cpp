@@ -96,6 +96,26 @@ TEST_CASE("results become a table and Markdown", "[bench]") {
   CHECK(has(markdown, "- late: skipped: no_cuda_device"));
 }
 
+TEST_CASE("benchmarks of requests have a table of first tokens and decoding", "[bench]") {
+  const auto metrics = [](double first_token_ns, double tokens_per_s) {
+    return Json::array({Json::object({{"name", "first_token_ns"}, {"value", first_token_ns}, {"kind", "time"}}),
+                        Json::object({{"name", "decode_tokens_per_s"}, {"value", tokens_per_s}, {"kind", "rate"}})});
+  };
+  Json served = row("served", "passed"), half = row("half", "passed");
+  served["baseline"]["metrics"] = metrics(4000000, 500);
+  served["optimized"]["metrics"] = metrics(1000000, 1250.25);
+  half["baseline"]["metrics"] = metrics(2000000, 400);
+  const std::string json = results({row("other", "passed"), served, half});
+  const std::string markdown = results_markdown(json).value();
+  const Json document = parse_json(json).value();
+  CHECK(serving_table(document).row_count() == 2);
+  CHECK(has(markdown, "## First token and decoding"));
+  CHECK(has(markdown, "| served | 4.000 ms | 1.000 ms | x4 | 500.0 | 1250.3 | x2.5 |"));
+  CHECK(has(markdown, "| half | 2.000 ms | - | - | 400.0 | - | - |"));
+  CHECK(has(results_table(json, {}).value(), "until the first token"));
+  CHECK_FALSE(has(results_markdown(results({row("other", "passed")})).value(), "First token"));
+}
+
 TEST_CASE("the ten costliest operators of each variant are shown, a step's share", "[bench]") {
   Json operators = Json::array();
   for (int i = 0; i < 12; ++i)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/kernels/bias_gelu_residual.hpp"
+#include "workloads/kernels/paged_attention.hpp"
 
 #include <cstdint>
 
@@ -53,5 +54,17 @@ const char* bias_gelu_residual_on_device(const float* x, const float* bias, cons
 const char* bias_gelu_residual_backward_on_device(const float* gradient, const float* x, const float* bias,
                                                   float* gradient_x, float* gradient_bias, Shape shape,
                                                   void* stream) noexcept;
+
+/// paged_attention of half floats or of floats; softmax and sums are of floats. The table is in the device's memory,
+/// too.
+struct PagedArguments {
+  const void* query;
+  const void* keys;
+  const void* values;
+  PageTable table;
+  void* out;
+};
+const char* paged_attention_on_device(const PagedArguments& arguments, const PagedShape& shape, bool half,
+                                      void* stream) noexcept;
 
 }  // namespace examples::kernels

@@ -21,5 +21,8 @@ const char* bias_gelu_residual_backward_on_device(const float*, const float*, co
                                                   void*) noexcept {
   return kNotBuilt;
 }
+const char* paged_attention_on_device(const PagedArguments&, const PagedShape&, bool, void*) noexcept {
+  return kNotBuilt;
+}
 
 }  // namespace examples::kernels
