@@ -78,9 +78,8 @@ Section causes(JsonView results) {
     return out;
   }
   out.sentences = {
-      "The five largest causes, of profiled steps. Operators and ranges count by their own time; an operator in a "
-      "range "
-      "that waits is in both lines, and operators of several threads can take more than a step."};
+      "The five largest causes, of profiled steps. Operators and ranges count by their own time. What runs in a range "
+      "that waits is in both lines; operators of several threads can take more than a step."};
   return out;
 }
 
