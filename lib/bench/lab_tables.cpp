@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/lab_tables.hpp"
 
-#include "base/text.hpp"
 #include "bench/bottleneck.hpp"
 #include "bench/results_tables.hpp"
 #include "bench/row_text.hpp"
