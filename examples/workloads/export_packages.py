@@ -80,16 +80,72 @@ def ffn(layout):
 
 def block(layout):
     """A whole block, for sequences of one length."""
-    width = layout.width
-    of_attention = [layout.draw(*shape)
-                    for shape in ((width,), (width,), (3 * width, width), (3 * width,), (width, width), (width,))]
 
     def whole(x, *weights):
         middle = attention(layout.heads, x, *weights[:6])
         return feed_forward(middle, *weights[6:])
 
-    x = layout.draw(layout.batch, layout.length, width)
-    return Function(whole), [x, *of_attention, *feed_forward_weights(layout)], None
+    return Function(whole), [layout.draw(layout.batch, layout.length, layout.width), *block_weights(layout)], None
+
+
+def block_weights(layout):
+    width = layout.width
+    shapes = ((width,), (width,), (3 * width, width), (3 * width,), (width, width), (width,))
+    return [*(layout.draw(*shape) for shape in shapes), *feed_forward_weights(layout)]
+
+
+def blocks(layout):
+    """All blocks of a net in one package, each with its own copy of the code."""
+
+    def whole(x, *weights):
+        for layer in range(layout.layers):
+            own = weights[12 * layer:12 * layer + 12]
+            x = feed_forward(attention(layout.heads, x, *own[:6]), *own[6:])
+        return x
+
+    x = layout.draw(layout.batch, layout.length, layout.width)
+    return Function(whole), [x, *(weight for _ in range(layout.layers) for weight in block_weights(layout))], None
+
+
+def root_mean_square_norm(x, weight):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * weight
+
+
+def gated(layout):
+    """A block with one gated network."""
+    width, inner = layout.width, layout.inner
+
+    def whole(x, norm, gate, up, down):
+        normal = root_mean_square_norm(x, norm)
+        return x + F.linear(F.silu(F.linear(normal, gate)) * F.linear(normal, up), down)
+
+    shapes = ((layout.tokens, width), (width,), (inner, width), (inner, width), (width, inner))
+    return Function(whole), [layout.draw(*shape) for shape in shapes], None
+
+
+def experts(layout):
+    """The same with a mixture of gated networks, two for each token. Each network has as many places as twice its share
+    of the tokens: shapes do not depend on who is chosen, and a token without a place goes without that network."""
+    count, width, inner, tokens = layout.experts, layout.width, layout.inner, layout.tokens
+    capacity = 2 * 2 * tokens // count
+
+    def whole(x, norm, router, gates, ups, downs):
+        normal = root_mean_square_norm(x, norm)
+        scores, chosen = torch.sigmoid(F.linear(normal, router)).topk(2, -1)
+        shares = scores / scores.sum(-1, keepdim=True)
+        flat = chosen.flatten()
+        is_chosen = (flat.unsqueeze(-1) == torch.arange(count, device=x.device)).to(torch.int64)
+        place = (is_chosen.cumsum(0) * is_chosen).sum(-1) - 1
+        slot = torch.where(place < capacity, flat * capacity + place, count * capacity)
+        given = x.new_zeros(count * capacity + 1, width).index_copy(0, slot, normal.repeat_interleave(2, 0))
+        rows = given[:-1].view(count, capacity, width)
+        middle = F.silu(torch.bmm(rows, gates.transpose(1, 2))) * torch.bmm(rows, ups.transpose(1, 2))
+        out = torch.cat([torch.bmm(middle, downs.transpose(1, 2)).view(-1, width), x.new_zeros(1, width)])
+        return x + (out.index_select(0, slot).view(tokens, 2, width) * shares.unsqueeze(-1)).sum(1)
+
+    shapes = ((tokens, width), (width,), (count, width), (count, inner, width), (count, inner, width),
+              (count, width, inner))
+    return Function(whole), [layout.draw(*shape) for shape in shapes], None
 
 
 def update(forward, layout, weights):
@@ -159,7 +215,57 @@ def stack_step(layout):
     return update(forward, layout, stack_weights(layout))
 
 
-KINDS = {function.__name__: function for function in (block, ffn, mlp_step, stack_forward, stack_step)}
+def residual_block(x, stride, weights):
+    """Two convolutions with norms around a shortcut; takes its weights off the front of the list."""
+    out = weights[0].shape[0]
+    first, second, scale1, shift1, scale2, shift2 = (weights.pop(0) for _ in range(6))
+    inside = F.silu(F.group_norm(F.conv2d(x, first, stride=stride, padding=1), out // 8, scale1, shift1))
+    inside = F.group_norm(F.conv2d(inside, second, padding=1), out // 8, scale2, shift2)
+    shortcut = F.conv2d(x, weights.pop(0), stride=stride) if x.shape[1] != out or stride != 1 else x
+    return F.silu(inside + shortcut)
+
+
+def resnet_shapes(layout):
+    """Of the weights of common/resnet.cpp, in the order of its parameters."""
+    width = layout.width
+    shapes = [(width, 3, 3, 3), (width,), (width,)]
+    channels = width
+    for stage in range(4):
+        out = width << stage
+        for _ in range(layout.blocks):
+            shapes += [(out, channels, 3, 3), (out, out, 3, 3), (out,), (out,), (out,), (out,)]
+            if channels != out:
+                shapes.append((out, channels, 1, 1))
+            channels = out
+    return [*shapes, (layout.classes, channels), (layout.classes,)]
+
+
+def resnet_step(layout):
+    """Forward and backward of a residual net: (images, labels, weights...) to (logits, loss, gradients...)."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def step(images, labels, *weights):
+        def loss_of(weights):
+            left = list(weights)
+            stem, scale, shift = (left.pop(0) for _ in range(3))
+            x = F.silu(F.group_norm(F.conv2d(images, stem, padding=1), layout.width // 8, scale, shift))
+            for stage in range(4):
+                for index in range(layout.blocks):
+                    x = residual_block(x, 2 if stage > 0 and index == 0 else 1, left)
+            logits = F.linear(x.mean((2, 3)), *left)
+            return F.cross_entropy(logits, labels), logits
+
+        gradients, (loss, logits) = torch.func.grad_and_value(loss_of, has_aux=True)(weights)
+        return (logits, loss, *gradients)
+
+    images = layout.draw(layout.batch, 3, layout.image, layout.image)
+    labels = torch.zeros(layout.batch, dtype=torch.int64, device=layout.device)
+    arguments = [images, labels, *(layout.draw(*shape) for shape in resnet_shapes(layout))]
+    return make_fx(step)(*arguments), arguments, None
+
+
+KINDS = {function.__name__: function for function in (block, blocks, experts, ffn, gated, mlp_step, resnet_step, stack_forward,
+                                                          stack_step)}
 
 
 def make(name, key, folder, making):

@@ -5,6 +5,7 @@
 #include "common/estimates.hpp"
 #include "common/fused_adamw.hpp"
 #include "common/mixed_precision.hpp"
+#include "common/packages.hpp"
 #include "common/resnet.hpp"
 #include "common/slow_records.hpp"
 #include "common/tensor_variant.hpp"
@@ -29,7 +30,8 @@ namespace bench = rangefinder::bench;
 struct Changes {
   bool workers = false, larger_batch = false, fused_optimizer = false, channels_last = false, bfloat16 = false;
   bool checkpointed = false;
-  bool graph = false;  // of all but the transfer; wants the fused optimizer, whose state is on the device
+  bool graph = false;     // of all but the transfer; wants the fused optimizer, whose state is on the device
+  bool compiled = false;  // forward and backward, for a batch at once of floats
 };
 
 /// Of the batch of an update, whose gradients add up: what a small memory asks for. A larger batch is all of them.
@@ -70,6 +72,16 @@ bench::Estimate estimate(const bench::Setup& setup) {
           .step_waiting_s = reading_s};
 }
 
+/// Forward and backward of a batch, compiled.
+std::string package_of(const Sizes& sizes, torch::DeviceType device) {
+  return examples::package_name("resnet_step", device, torch::kFloat,
+                                {{"batch", sizes.batch},
+                                 {"image", sizes.image},
+                                 {"width", sizes.model.width},
+                                 {"blocks", sizes.model.blocks},
+                                 {"classes", sizes.model.classes}});
+}
+
 /// A step is an epoch: threads that read ahead would otherwise do so while the other variant is timed.
 class Training : public examples::TensorVariant {
  public:
@@ -100,8 +112,10 @@ class Training : public examples::TensorVariant {
     const torch::Tensor logits = logits_of(unseen_.to(device()).contiguous(format()));
     const torch::Tensor labels = unseen_labels_.to(device());
     const torch::Tensor right = logits.argmax(-1).eq(labels);
-    return {{"accuracy", right.to(torch::kFloat).mean().item<float>()},
-            {"loss_of_unseen", torch::cross_entropy_loss(logits, labels).item<float>()}};
+    std::vector<bench::Metric> all{{"accuracy", right.to(torch::kFloat).mean().item<float>()},
+                                   {"loss_of_unseen", torch::cross_entropy_loss(logits, labels).item<float>()}};
+    if (package_) all.push_back({"compile_s", package_->compile_s()});
+    return all;
   }
 
  private:
@@ -131,7 +145,7 @@ class Training : public examples::TensorVariant {
         captured_labels_.copy_(labels);
       }
     }
-    if (!graph_) return learn(images, labels);
+    if (!graph_) return changes_.compiled ? learn_compiled(images, labels) : learn(images, labels);
     const ProfileRange range("replay");
     graph_->replay();
   }
@@ -152,6 +166,23 @@ class Training : public examples::TensorVariant {
       loss.backward();
       loss_ += loss.detach();
     }
+    update();
+  }
+
+  void learn_compiled(const torch::Tensor& images, const torch::Tensor& labels) {
+    std::vector<torch::Tensor> parameters = net_->parameters(), arguments{images, labels};
+    for (const torch::Tensor& parameter : parameters) arguments.push_back(parameter.detach());
+    {
+      const ProfileRange range("package");
+      const std::vector<torch::Tensor> out = package_->run(arguments);  // logits, loss, gradients
+      logits_.copy_(out.at(0));
+      loss_ = out.at(1);
+      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].mutable_grad() = out.at(2 + i).contiguous();
+    }
+    update();
+  }
+
+  void update() {
     const ProfileRange range("optimizer");
     if (changes_.fused_optimizer)
       fused_optimizer_->step();
@@ -195,6 +226,8 @@ class Training : public examples::TensorVariant {
     std::tie(unseen_, unseen_labels_) = draw(kUnseen);
     logits_ = torch::zeros({sizes_.batch, sizes_.model.classes}, device());
     if (changes_.graph) capture();
+    if (changes_.compiled)
+      package_.emplace(examples::get_packages(size(), device().type(), {package_of(sizes_, device().type())}).front());
   }
 
   void capture() {
@@ -229,25 +262,42 @@ class Training : public examples::TensorVariant {
   torch::Tensor images_, labels_, unseen_, unseen_labels_, logits_, loss_, captured_images_, captured_labels_;
   std::optional<examples::GraphPool> pool_;
   std::optional<examples::CapturedWork> graph_;
+  std::optional<examples::Package> package_;
 };
 
 // Of whole tensors: AdamW's first updates are nearly of one size, however small and inexact the gradient.
 constexpr bench::Tolerance kFloat{.frobenius = 1e-2}, kBFloat16{.frobenius = 2e-1};
 
-/// A row of the table: what it brings is shown, and differs from machine to machine; nothing is promised.
-bool add_row(const std::string& name, const std::string& purpose, const Changes& changes,
-             const Changes& against = Changes{}) {
+/// A row of the table.
+struct RowOfChanges {
+  std::string name;  ///< behind optimization_summary
+  std::string purpose;
+  Changes changes;
+  std::string builds_on{};     ///< the row to which it adds one change
+  bool against_large = false;  ///< its baseline has a batch at once
+};
+
+std::string skip(const Changes& changes, const bench::Setup& setup) {
+  if (changes.graph) return examples::skip_without_graphs(setup);
+  // Where each product is made of operators on floats, a step takes ten times as long.
+  const bool slow = changes.bfloat16 && setup.device == "cpu" && !examples::has_bfloat16_products();
+  if (slow && setup.size != "smoke") return "needs_avx512_bf16";
+  if (!changes.compiled) return "";
+  const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
+  return examples::skip_without_packages(device, {package_of(sizes_of(setup.size), device)});
+}
+
+/// What it brings is shown, and differs from machine to machine; nothing is promised.
+bool add_row(const RowOfChanges& row) {
+  const Changes &changes = row.changes, against{.larger_batch = row.against_large};
   bench::Benchmark benchmark;
-  benchmark.name = "optimization_summary" + name;
+  benchmark.name = "optimization_summary" + row.name;
+  benchmark.series = row.against_large ? "optimization_summary_larger_batch" : "optimization_summary";
+  benchmark.builds_on = row.builds_on;
   benchmark.estimate = estimate;
-  benchmark.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + purpose;
+  benchmark.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + row.purpose;
   benchmark.devices = changes.graph ? std::vector<std::string>{"cuda"} : std::vector<std::string>{"cpu", "cuda"};
-  benchmark.skip = [changes](const bench::Setup& setup) -> std::string {
-    if (changes.graph) return examples::skip_without_graphs(setup);
-    // Where each product is made of operators on floats, a step takes ten times as long.
-    const bool slow = changes.bfloat16 && setup.device == "cpu" && !examples::has_bfloat16_products();
-    return slow && setup.size != "smoke" ? "needs_avx512_bf16" : "";
-  };
+  benchmark.skip = [changes](const bench::Setup& setup) { return skip(changes, setup); };
   const bench::Tolerance tolerance = changes.bfloat16 ? kBFloat16 : kFloat;
   benchmark.baseline = {[against] { return std::make_unique<Training>(against); }, tolerance, tolerance};
   benchmark.optimized = {[changes] { return std::make_unique<Training>(changes); }, tolerance, tolerance};
@@ -263,38 +313,58 @@ bool add_row(const std::string& name, const std::string& purpose, const Changes&
   return bench::add_benchmark(benchmark);
 }
 
-/// One change at a time. What saves activations, against a batch that has many.
+/// One change at a time. What saves activations, and what is compiled for a whole batch, against one.
 bool add_changes() {
-  const Changes large{.larger_batch = true};
-  return add_row("_workers", "four threads read ahead", {.workers = true}) &&
-         add_row("_larger_batch", "a batch at once, not in four parts", large) &&
-         add_row("_fused_optimizer", "fused AdamW", {.fused_optimizer = true}) &&
-         add_row("_channels_last", "channels last", {.channels_last = true}) &&
-         add_row("_bf16", "autocast to bfloat16", {.bfloat16 = true}) &&
-         add_row("_graph", "a CUDA graph of a step with fused AdamW", {.fused_optimizer = true, .graph = true}) &&
-         add_row("_accumulation", "a batch at once; gradients of four parts of it", {}, large) &&
-         add_row("_checkpointing", "a batch at once; blocks checkpointed", {.larger_batch = true, .checkpointed = true},
-                 large);
+  return add_row({"_workers", "four threads read ahead", {.workers = true}}) &&
+         add_row({"_larger_batch", "a batch at once, not in four parts", {.larger_batch = true}}) &&
+         add_row({"_fused_optimizer", "fused AdamW", {.fused_optimizer = true}}) &&
+         add_row({"_channels_last", "channels last", {.channels_last = true}}) &&
+         add_row({"_bf16", "autocast to bfloat16", {.bfloat16 = true}}) &&
+         add_row({"_graph", "a CUDA graph of a step with fused AdamW", {.fused_optimizer = true, .graph = true}}) &&
+         add_row({"_accumulation", "a batch at once; gradients of four parts of it", {}, "", true}) &&
+         add_row({"_checkpointing",
+                  "a batch at once; blocks checkpointed",
+                  {.larger_batch = true, .checkpointed = true},
+                  "",
+                  true}) &&
+         add_row({"_compiled",
+                  "a batch at once; forward and backward compiled",
+                  {.larger_batch = true, .compiled = true},
+                  "",
+                  true});
 }
 
 /// Each with those before it.
 bool add_sums() {
   Changes changes;
   changes.workers = changes.larger_batch = true;
-  bool added = add_row("_two", "threads, larger batches", changes);
+  bool added = add_row({"_two", "threads, larger batches", changes, "optimization_summary_workers"});
   changes.fused_optimizer = true;
-  added = added && add_row("", "threads, larger batches, fused AdamW", changes);
+  added = added && add_row({"", "threads, larger batches, fused AdamW", changes, "optimization_summary_two"});
+  Changes compiled = changes;
+  compiled.compiled = true;
+  added = added && add_row({"_four_compiled", "threads, larger batches, fused AdamW, compiled", compiled,
+                            "optimization_summary"});
   changes.channels_last = true;
-  added = added && add_row("_four", "threads, larger batches, fused AdamW, channels last", changes);
+  added = added &&
+          add_row({"_four", "threads, larger batches, fused AdamW, channels last", changes, "optimization_summary"});
   changes.bfloat16 = true;
-  added = added && add_row("_five", "threads, larger batches, fused AdamW, channels last, bfloat16", changes);
+  added = added && add_row({"_five", "threads, larger batches, fused AdamW, channels last, bfloat16", changes,
+                            "optimization_summary_four"});
   Changes captured = changes;
   captured.graph = true;
-  added = added && add_row("_six", "threads, larger batches, fused AdamW, channels last, bfloat16, a graph", captured);
+  added = added && add_row({"_six", "threads, larger batches, fused AdamW, channels last, bfloat16, a graph", captured,
+                            "optimization_summary_five"});
   changes.checkpointed = true;
-  return added && add_row("_all", "all of the changes but the graph", changes);
+  return added && add_row({"_all", "all of the changes but the graph", changes, "optimization_summary_five"});
 }
 
-[[maybe_unused]] const bool kAdded = add_changes() && add_sums();
+bool add_all() {
+  examples::add_smoke_packages(
+      [](torch::DeviceType device) { return std::vector<std::string>{package_of(sizes_of("smoke"), device)}; });
+  return add_changes() && add_sums();
+}
+
+[[maybe_unused]] const bool kAdded = add_all();
 
 }  // namespace workloads::optimization_summary

@@ -76,7 +76,9 @@ Json to_json(const Benchmark& benchmark) {
                        {"iterations", std::int64_t{benchmark.iterations}},
                        {"warmup", std::int64_t{benchmark.warmup}},
                        {"least_ranks", std::int64_t{benchmark.least_ranks}},
-                       {"informational", benchmark.informational}});
+                       {"informational", benchmark.informational},
+                       {"series", benchmark.series},
+                       {"builds_on", benchmark.builds_on}});
 }
 
 Json to_json(const Work& work) {
@@ -126,6 +128,8 @@ Benchmark benchmark_from_json(JsonView json) {
   benchmark.warmup = small(json["warmup"], benchmark.warmup);
   benchmark.least_ranks = small(json["least_ranks"], benchmark.least_ranks);
   benchmark.informational = json["informational"].boolean();
+  benchmark.series = json["series"].text();
+  benchmark.builds_on = json["builds_on"].text();
   return benchmark;
 }
 

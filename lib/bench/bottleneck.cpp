@@ -37,13 +37,6 @@ constexpr std::array<ClassText, 7> kClasses{{
 constexpr const char* kRecordRanges =
     "a range around what the host waits for: `data` for input, `all_reduce` for ranks";
 
-/// A part of a step. kUndecided: the data do not tell whose it is.
-struct StepShare {
-  BottleneckClass what;
-  const char* word;
-  double share;
-};
-
 double part_of(std::int64_t ns, double whole_ns) { return static_cast<double>(ns) / whole_ns; }
 
 /// Recording takes time of the host: what it added is not the variant's.
@@ -53,7 +46,7 @@ double added_by_recording(const BottleneckEvidence& evidence) {
   return std::min(added, static_cast<double>(evidence.steps->host_ns));
 }
 
-std::vector<StepShare> parts_on_device(const BottleneckEvidence& evidence) {
+std::vector<StepPart> parts_on_device(const BottleneckEvidence& evidence) {
   const StepTime& t = *evidence.steps;
   const double added = added_by_recording(evidence), whole = static_cast<double>(t.step_ns) - added;
   return {
@@ -67,7 +60,7 @@ std::vector<StepShare> parts_on_device(const BottleneckEvidence& evidence) {
 }
 
 /// Without a device the host works in all that no range says to be waiting, as far as it had CPU time.
-std::vector<StepShare> parts_on_host(const BottleneckEvidence& evidence) {
+std::vector<StepPart> parts_on_host(const BottleneckEvidence& evidence) {
   const StepTime& t = *evidence.steps;
   const auto whole = static_cast<double>(t.step_ns);
   const double input = part_of(t.input_ns, whole), exchange = part_of(t.exchange_ns, whole);
@@ -79,9 +72,9 @@ std::vector<StepShare> parts_on_host(const BottleneckEvidence& evidence) {
 }
 
 /// "input 70 % of a step (range "data"), device 20 %, host 9 %".
-std::string sentence_of(const std::vector<StepShare>& parts, const std::string& input_range) {
+std::string sentence_of(const std::vector<StepPart>& parts, const std::string& input_range) {
   std::string out;
-  for (const StepShare& part : parts) {
+  for (const StepPart& part : parts) {
     if (part.share < 0.005) continue;
     out += fmt::format("{}{} {:.0f} %{}", out.empty() ? "" : ", ", part.word, part.share * 100,
                        out.empty() ? " of a step" : "");
@@ -156,16 +149,17 @@ Bottleneck bottleneck_of(const BottleneckEvidence& evidence) {
   if (evidence.on_device && !evidence.steps->on_device)
     return undecided("no device work was recorded", "device activity: `rangefinder doctor` says why there is none");
   if (!evidence.on_device && !evidence.processor) return undecided("", "CPU time of the process");
-  std::vector<StepShare> parts = evidence.on_device ? parts_on_device(evidence) : parts_on_host(evidence);
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const StepShare& a, const StepShare& b) { return a.share > b.share; });
-  const StepShare& first = parts[0];
+  std::vector<StepPart> parts = evidence.on_device ? parts_on_device(evidence) : parts_on_host(evidence);
+  std::stable_sort(parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) { return a.share > b.share; });
+  const StepPart first = parts[0];
   Bottleneck out;
-  out.evidence = sentence_of(parts, evidence.steps->input_range);
+  out.parts = parts;
+  out.input_range = evidence.steps->input_range;
+  out.evidence = sentence_of(parts, out.input_range);
   const bool leads = first.share >= kLeastShare && first.share >= kLeastLead * parts[1].share;
   if (first.what == BottleneckClass::kUndecided || !leads) {
     const auto unknown = std::find_if(parts.begin(), parts.end(),
-                                      [](const StepShare& part) { return part.what == BottleneckClass::kUndecided; });
+                                      [](const StepPart& part) { return part.what == BottleneckClass::kUndecided; });
     // Where the known parts alone come too close to each other, no further record decides.
     if (first.share < kLeastLead * unknown->share) out.missing = missing_of(evidence);
     return out;
@@ -183,9 +177,17 @@ Bottleneck bottleneck_of(const BottleneckEvidence& evidence) {
 
 Json to_json(const Bottleneck& bottleneck) {
   const auto or_null_text = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json parts = Json::array();
+  for (const StepPart& part : bottleneck.parts) {
+    const bool device = part.what == BottleneckClass::kDeviceCompute, input = part.what == BottleneckClass::kInput;
+    parts.push_back(Json::object({{"class", device ? "device" : to_string(part.what)},
+                                  {"share", part.share},
+                                  {"range", or_null_text(input ? bottleneck.input_range : std::string())}}));
+  }
   return Json::object({{"class", to_string(bottleneck.what)},
                        {"evidence", or_null_text(bottleneck.evidence)},
-                       {"missing", or_null_text(bottleneck.missing)}});
+                       {"missing", or_null_text(bottleneck.missing)},
+                       {"parts", std::move(parts)}});
 }
 
 }  // namespace rangefinder::bench

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rangefinder::bench {
 
@@ -34,18 +35,27 @@ struct BottleneckEvidence {
   DeviceLimits limits;
 };
 
+/// A part of a step; parts do not overlap.
+struct StepPart {
+  BottleneckClass what = BottleneckClass::kUndecided;  ///< kDeviceCompute: all work of kernels. kUndecided: not known
+  const char* word = "";
+  double share = 0;
+};
+
 /// What bounds a variant.
 struct Bottleneck {
   BottleneckClass what = BottleneckClass::kUndecided;
-  std::string evidence;  ///< one sentence with figures; empty: nothing was measured
-  std::string missing;   ///< of kUndecided: what to record for a decision; empty: nothing would decide
+  std::string evidence;           ///< one sentence with figures; empty: nothing was measured
+  std::string missing;            ///< of kUndecided: what to record for a decision; empty: nothing would decide
+  std::vector<StepPart> parts{};  ///< the largest first; empty: not measured
+  std::string input_range{};      ///< of the ranges that get input, the longest
 };
 
 /// A class is named where it takes at least half of a step, and twice as much as any other class and as all that is not
 /// known; arithmetic and memory likewise, by the shares of their peaks. All else is undecided.
 Bottleneck bottleneck_of(const BottleneckEvidence& evidence);
 
-/// {"class", "evidence", "missing"}; null where a text is empty.
+/// {"class", "evidence", "missing", "parts": [{"class", "share", "range"}]}; null where a text is empty.
 Json to_json(const Bottleneck& bottleneck);
 
 /// What to try against a class, by its name in JSON; "-" for undecided.

@@ -3,6 +3,7 @@
 #include "bench/bottleneck.hpp"
 #include "bench/results.hpp"
 #include "bench/results_tables.hpp"
+#include "bench/row_text.hpp"
 #include "report/table.hpp"
 #include "report/units.hpp"
 
@@ -28,16 +29,6 @@ std::string time_text(JsonView ns) { return ns.is_number() ? time_text(ns.number
 std::string bytes_text(JsonView bytes) { return bytes.is_number() ? report::readable_bytes(bytes.integer()) : "-"; }
 
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f} %", *share * 100) : "-"; }
-
-std::string rate_text(JsonView variant) {
-  const JsonView rates = variant["rates"];
-  for (const char* unit : {"tokens_per_s", "samples_per_s", "requests_per_s", "steps_per_s"}) {
-    if (rates[unit].is_number())
-      return fmt::format("{:.4g} {}/s", rates[unit].number(),
-                         std::string_view(unit).substr(0, std::string_view(unit).find('_')));
-  }
-  return "-";
-}
 
 /// The costliest of a profile, a line each: operators where they were recorded, ranges otherwise.
 std::string top_of(JsonView profile) {
@@ -132,17 +123,6 @@ std::string mfu_text(JsonView variant) {
                      base::printable(mfu["type"].text()));
 }
 
-/// "bound by device memory (...)", or what is missing to tell.
-std::string bottleneck_text(JsonView bottleneck, std::string bound) {
-  std::replace(bound.begin(), bound.end(), '_', ' ');
-  std::string out = bound == "undecided" ? "what bounds it is undecided" : "bound by " + bound;
-  if (const std::string evidence = bottleneck["evidence"].text(); !evidence.empty())
-    out += fmt::format(" ({})", base::printable(evidence));
-  if (const std::string missing = bottleneck["missing"].text(); !missing.empty())
-    out += "; missing: " + base::printable(missing);
-  return out;
-}
-
 std::string section(JsonView row, const std::string& device) {
   std::string out =
       fmt::format("\n## {}\n\n{}\n\n", base::printable(row["name"].text()), base::printable(row["purpose"].text("-")));
@@ -155,7 +135,7 @@ std::string section(JsonView row, const std::string& device) {
   for (const char* variant : {"baseline", "optimized"}) {
     const JsonView measured = row[variant], bottleneck = measured["bottleneck"];
     const std::string bound = bottleneck["class"].text("undecided");
-    out += fmt::format("\n**{}**: {}.\n", variant, bottleneck_text(bottleneck, bound));
+    out += fmt::format("\n**{}**: {}.\n", variant, bottleneck_text(bottleneck));
     out += fmt::format("- Utilisation: processor {}, device {}\n", percent(processor_share(measured)),
                        percent(device_share(measured, device)));
     out += "- MFU: " + mfu_text(measured) + "\n";

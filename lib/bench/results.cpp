@@ -149,6 +149,8 @@ Json row_json(const Row& row) {
                        {"goal", to_string(row.benchmark.goal)},
                        {"goal_result", goal_json(row.goal)},
                        {"informational", row.benchmark.informational},
+                       {"series", row.benchmark.series},
+                       {"builds_on", row.benchmark.builds_on},
                        {"status", to_string(row.status)},
                        {"reason", row.reason},
                        {"iterations", row.iterations},

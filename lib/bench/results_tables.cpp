@@ -41,10 +41,6 @@ void each_variant(JsonView results, Each each) {
   }
 }
 
-std::int64_t rounded(JsonView value, double scale = 1) {
-  return value.is_number() ? std::llround(value.number() * scale) : report::kNull;
-}
-
 /// A figure of the profiled steps, of one step; counts with a decimal, since not every step need launch the same.
 std::int64_t per_step(JsonView figures, std::string_view key, std::int64_t steps) {
   const double scale = key == "gpu_ops" || key == "calls" ? 10 : 1;
@@ -87,6 +83,10 @@ std::string with_interval(JsonView ratio) {
 }
 
 }  // namespace
+
+std::int64_t rounded(JsonView value, double scale) {
+  return value.is_number() ? std::llround(value.number() * scale) : report::kNull;
+}
 
 JsonView metric_named(JsonView variant, const std::string& name) {
   for (const JsonView metric : variant["metrics"].items()) {
@@ -376,8 +376,9 @@ std::vector<std::string> remarks(JsonView results) {
 }
 
 std::string markdown_of(const report::Table& table) {
+  // A name such as vector<float> is no HTML.
   const auto cell = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    for (std::size_t at = 0; (at = text.find_first_of("|<", at)) != std::string::npos; at += 2) text.insert(at, "\\");
     return text;
   };
   const auto is_number = [](const Column& column) { return column.type != ColumnType::kText; };

@@ -4,6 +4,7 @@
 #include "bench/json.hpp"
 #include "report/table.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ report::Table overhead_table(JsonView results);
 
 /// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
 std::vector<std::string> remarks(JsonView results);
+
+/// A cell of a table: the number times `scale`, rounded; nothing where it is none.
+std::int64_t rounded(JsonView value, double scale = 1);
 
 /// A variant's metric of that name; null: it reported none.
 JsonView metric_named(JsonView variant, const std::string& name);

@@ -5,6 +5,7 @@
 #include "cli/values.hpp"
 
 #include <rangefinder/bench/harness.hpp>
+#include <rangefinder/bench/lab.hpp>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,16 @@ int show(const Common& common, const BenchArguments& arguments, const bench::Run
   return outcome.exit_code;
 }
 
+/// Runs with progress, until an interrupt.
+template <typename Run>
+Result<bench::RunOutcome> watched(const Common& common, bench::RunOptions& options, Run run) {
+  const InterruptWatch watch;
+  Progress progress(common.terminal, common.shows_progress(), "bench");
+  options.cancelled = [] { return interrupted.load(std::memory_order_relaxed); };
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { Progress::update(&progress, done, total); };
+  return run(options);
+}
+
 int run_bench(const Common& common, BenchArguments arguments) {
   const Result<std::string> worker = worker_of(arguments);
   if (!worker) return wrong_use(worker.error());
@@ -117,16 +128,28 @@ int run_bench(const Common& common, BenchArguments arguments) {
     write_stdout(common.json || arguments.format == "json" ? plan->json : plan->text);
     return plan->exit_code;
   }
-  Result<bench::RunOutcome> outcome = Error{ErrorCode::kInternal, ""};
-  {
-    const InterruptWatch watch;
-    Progress progress(common.terminal, common.shows_progress(), "bench");
-    options.cancelled = [] { return interrupted.load(std::memory_order_relaxed); };
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { Progress::update(&progress, done, total); };
-    outcome = bench::run(options);
-  }
+  const Result<bench::RunOutcome> outcome = watched(common, options, bench::run);
   if (!outcome) return wrong_use(outcome.error());
   return show(common, arguments, *outcome);
+}
+
+int run_lab(const Common& common, BenchArguments arguments) {
+  const Result<std::string> worker = worker_of(arguments);
+  if (!worker) return wrong_use(worker.error());
+  bench::RunOptions& options = arguments.run;
+  options.worker = *worker;
+  const Result<bench::RunOutcome> outcome = watched(common, options, bench::lab);
+  if (!outcome) return wrong_use(outcome.error());
+  const Result<std::string> text = bench::lab_text(outcome->json, style_of(common));
+  if (!text) return fail(text.error());
+  if (common.json) {
+    write_stdout(outcome->json);
+    if (!common.quiet) std::fputs(text->c_str(), stderr);
+  } else {
+    write_stdout(*text);
+    if (!common.quiet) write_stdout(fmt::format("\n{0}/lab.md, {0}/lab.html\n", printable(options.out)));
+  }
+  return outcome->exit_code;
 }
 
 using Comparison = bench::PerformanceComparison;
@@ -190,14 +213,15 @@ void add_worker(CLI::App& verb, const Shared& arguments) {
       ->type_name("PATH");
 }
 
-void add_profile(CLI::App& verb, const Shared& arguments) {
+void add_profile(CLI::App& verb, const Shared& arguments, const std::string& by_default) {
   using bench::ProfileLevel;
-  add_choice<ProfileLevel>(verb, "--profile", arguments->run.profile,
-                           {{"none", ProfileLevel::kNone},
-                            {"minimal", ProfileLevel::kMinimal},
-                            {"deep", ProfileLevel::kDeep},
-                            {"roofline", ProfileLevel::kRoofline}},
-                           "What to record in steps of their own: none, minimal, deep or roofline (default none)")
+  add_choice<ProfileLevel>(
+      verb, "--profile", arguments->run.profile,
+      {{"none", ProfileLevel::kNone},
+       {"minimal", ProfileLevel::kMinimal},
+       {"deep", ProfileLevel::kDeep},
+       {"roofline", ProfileLevel::kRoofline}},
+      "What to record in steps of their own: none, minimal, deep or roofline (default " + by_default + ")")
       ->type_name("LEVEL");
   takes_file(verb.add_option("--peaks", arguments->run.peaks,
                              "The file that `rangefinder measure-peaks` wrote: tells compute-bound from memory-bound "
@@ -205,7 +229,8 @@ void add_profile(CLI::App& verb, const Shared& arguments) {
       ->type_name("FILE");
 }
 
-void add_measuring(CLI::App& verb, const Shared& arguments) {
+/// How long steps are measured, where, and what becomes of it: of everything that runs benchmarks.
+void add_steps(CLI::App& verb, const Shared& arguments) {
   bench::RunOptions& run = arguments->run;
   takes_one_of(verb.add_option("--device", run.device, "auto, cpu or cuda (default auto)"), {"auto", "cpu", "cuda"})
       ->type_name("DEVICE");
@@ -219,12 +244,6 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
   takes_whole_number(verb.add_option("--warmup", run.warmup,
                                      "Steps before them; 0 counts what is done once (default: each benchmark's own)"),
                      0, kMaxSteps)
-      ->type_name("N");
-  verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
-  takes_number_above_0(verb.add_option("--carbon-intensity", run.carbon_intensity,
-                                       "Grams of CO2e per kWh of electricity: tell the grams of the devices' energy"))
-      ->type_name("G");
-  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks per variant (default 1)"), 1)
       ->type_name("N");
   takes_whole_number<std::uint64_t>(verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)"), 0)
       ->type_name("S");
@@ -241,6 +260,17 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
       ->type_name("SIZE");
   verb.add_option("--out", run.out, "Where results, logs, captures and traces go (default bench-out)")
       ->type_name("FOLDER");
+}
+
+void add_measuring(CLI::App& verb, const Shared& arguments) {
+  bench::RunOptions& run = arguments->run;
+  add_steps(verb, arguments);
+  verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
+  takes_number_above_0(verb.add_option("--carbon-intensity", run.carbon_intensity,
+                                       "Grams of CO2e per kWh of electricity: tell the grams of the devices' energy"))
+      ->type_name("G");
+  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks per variant (default 1)"), 1)
+      ->type_name("N");
   verb.add_flag("--validate", run.validate, "Check outputs only, neither goals nor expectations");
   takes_one_of(verb.add_option("--format", arguments->format,
                                "table, json, markdown, or both: table and Markdown (default table)"),
@@ -291,11 +321,26 @@ void add_runs(CLI::App& bench, Common& common, int& result) {
         ->required(compares)
         ->type_name("T,...");
     add_worker(*verb, arguments);
-    add_profile(*verb, arguments);
+    add_profile(*verb, arguments, "none");
     add_measuring(*verb, arguments);
     add_expectations(*verb, arguments);
     verb->callback([&common, &result, arguments] { result = run_bench(common, *arguments); });
   }
+}
+
+void add_lab(CLI::App& bench, Common& common, int& result) {
+  auto arguments = std::make_shared<BenchArguments>();
+  arguments->run = bench::lab_options();
+  CLI::App* verb =
+      add_nested(bench, "lab", "Run changes that add up, and write one page of them: lab.md and lab.html", common);
+  verb->add_option("--targets", arguments->run.targets,
+                   "Names, chapters, chapter:name, with * and ? (default optimization_summary*)")
+      ->delimiter(',')
+      ->type_name("T,...");
+  add_worker(*verb, arguments);
+  add_profile(*verb, arguments, "minimal");
+  add_steps(*verb, arguments);
+  verb->callback([&common, &result, arguments] { result = run_lab(common, *arguments); });
 }
 
 }  // namespace
@@ -319,6 +364,7 @@ void add_bench(CLI::App& app, Common& common, int& result) {
   targets->callback([&common, &result, list] { result = list_targets(common, *list); });
 
   add_runs(*bench, common, result);
+  add_lab(*bench, common, result);
 
   auto two = std::make_shared<BenchArguments>();
   CLI::App* perf =

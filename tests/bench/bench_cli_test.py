@@ -255,6 +255,25 @@ class Bench(unittest.TestCase):
         for words in ([], ["a/results.json"], ["a/results.json", "absent.json"], ["--no-such-option"]):
             self.bench(1, "compare-perf", *words)
 
+    def test_a_lab_leaves_one_page(self):
+        shown = self.bench(0, "lab", "--targets", "change_*", "--iterations", "5", "--seed", "7", "--out", "lab").stdout
+        self.assertRegex(shown, r"(?m)^change_two +change_one +\S+ tokens/s +x2 +x4 ")
+        self.assertTrue(shown.endswith("\nlab/lab.md, lab/lab.html\n"), shown)
+        page = (self.folder / "lab/lab.md").read_text()
+        self.assertIn(f"    rangefinder bench lab --targets 'change_*' --worker {WORKER} --iterations 5 --seed 7 --out lab\n", page)
+        self.assertIn("| change_one | baseline |", page)
+        self.assertIn("</html>", (self.folder / "lab/lab.html").read_text())
+        self.check_schema(json.loads(self.bench(0, "lab", "--targets", "change_*", "--out", "lab", "--resume", "--json", "-q", "--seed", "7").stdout))
+        self.assertIn("| wrong_output | failed |", self.lab_of(1, "wrong_output,change_one"))
+        self.lab_of(4, "skipped")
+        self.lab_of(5, "change_*,good", "--time-limit", "0.000001")
+        # The worker has none of what a lab runs by itself.
+        self.assertIn("optimization_summary*", self.bench(3, "lab").stderr)
+
+    def lab_of(self, code, targets, *words):
+        self.bench(code, "lab", "--targets", targets, "-q", *words)
+        return (self.folder / "bench-out/lab.md").read_text()
+
     def test_an_interrupt_ends_the_workers_and_leaves_results(self):
         process = subprocess.Popen([COMMAND, "bench", "run", "--targets", "good,hang"], cwd=self.folder, env=self.environment(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

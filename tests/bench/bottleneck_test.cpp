@@ -334,7 +334,13 @@ TEST_CASE("without evidence nothing is named", "[bench]") {
   evidence.processor = {};
   CHECK(bottleneck_of(evidence).missing == "CPU time of the process");
   const Json json = to_json(Bottleneck{Class::kDeviceMemory, "figures", ""});
-  CHECK(json_line(json) == R"({"class":"device_memory","evidence":"figures","missing":null})");
+  CHECK(json_line(json) == R"({"class":"device_memory","evidence":"figures","missing":null,"parts":[]})");
+  Bottleneck parted{Class::kInput, "figures", ""};
+  parted.parts = {{Class::kInput, "input", 0.5}, {Class::kDeviceCompute, "device", 0.25}};
+  parted.input_range = "data";
+  const Json with_parts = to_json(parted);
+  CHECK(json_line(with_parts["parts"]) ==
+        R"([{"class":"input","share":0.5,"range":"data"},{"class":"device","share":0.25,"range":null}])");
   CHECK(what_to_try("undecided") == "-");
   CHECK(what_to_try("device_memory") != "-");
 }

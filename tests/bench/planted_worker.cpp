@@ -178,6 +178,15 @@ void add_benchmarks() {
   below.informational = true;
   add_benchmark(below);
 
+  // Two changes and the same baseline; the second adds to the first.
+  Benchmark change = benchmark("change_two", slow, {.step_ns = 1000, .step_bytes = 2048});
+  change.series = "changes";
+  change.builds_on = "change_one";
+  add_benchmark(change);
+  change = benchmark("change_one", slow, {.step_ns = 2000, .step_bytes = 2048});
+  change.series = "changes";
+  add_benchmark(change);
+
   Benchmark checked_small = benchmark("checked_small", slow, fast());
   checked_small.estimate = [](const Setup& setup) {
     return Estimate{.output_bytes = setup.size == "smoke" ? 256.0 : 1e12,

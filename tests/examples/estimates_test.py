@@ -21,7 +21,8 @@ def plan(*arguments):
 
 # Which variant of a training benchmark computes what the model needs, and nothing twice.
 TRAINING = {"autograd_standard": "baseline", "autograd_standard_wide": "baseline", "batch_size": "baseline", "batch_until_full": "baseline",
-            "dataloader_default": "baseline", "gradient_accumulation": "optimized", "memory_profiling": "baseline", "optimization_summary_channels_last": "baseline",
+            "dataloader_default": "baseline", "gradient_accumulation": "optimized", "llama_memory_release": "baseline",
+            "memory_profiling": "baseline", "optimization_summary_channels_last": "baseline",
             "precisionfp8": "baseline", "precisionfp8_pad_inner": "baseline", "precisionmixed": "optimized", "sync_antipattern": "baseline", "train": "optimized",
             "train_deepseek_coder": "optimized", "train_deepseek_v3": "optimized", "training_speed": "baseline", "training_standard": "baseline"}
 # Its values are not as long as its queries: on a CPU its backward pass multiplies whole matrices, whose masked part no result needs. Of

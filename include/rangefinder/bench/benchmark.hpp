@@ -173,6 +173,11 @@ struct Benchmark {
   std::uint32_t least_ranks = 1;
   /// Never fails for its goal or stored expectations, except for ratios that are stored of a processor family.
   bool informational = false;
+  /// A table of changes that it is a row of: benchmarks of one series have the same baseline variant. Empty: its own.
+  std::string series{};
+  /// Of a series, the benchmark whose optimized variant has all that this one has but one change: the row before, in a
+  /// table in which changes add up. Empty: the baseline.
+  std::string builds_on{};
   /// What its variants take, told without making one: `rangefinder bench run --dry-run` asks. Empty: nothing is known.
   std::function<Estimate(const Setup&)> estimate{};
   /// Why it cannot run here: "no_cuda_device", "needs_sm_90", "feature_not_built", ...; empty: it can.
