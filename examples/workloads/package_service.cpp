@@ -2,15 +2,14 @@
 // A service whose transformer blocks are compiled packages. Its package is loaded for each request, or once. And a net
 // of identical blocks: one package with the code of all of them, or of one, which runs once for each.
 #include "common/estimates.hpp"
+#include "common/packaged_block.hpp"
 #include "common/packages.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <chrono>
-#include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,18 +35,11 @@ Sizes sizes_of(const std::string& size) {
                                   {1, 128, 2048, 16, 16384, 4, 8});
 }
 
-torch::ScalarType type_on(torch::DeviceType device) {
-  return device == torch::kCUDA ? torch::kBFloat16 : torch::kFloat;
-}
-
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  const std::int64_t width = sizes.width, inner = sizes.inner;
   const double tokens = examples::elements({sizes.requests, sizes.batch, sizes.length});
-  const double layer = 4 * static_cast<double>(width) + examples::linear_elements(width, 3 * width) +
-                       examples::linear_elements(width, width) + examples::linear_elements(width, inner) +
-                       examples::linear_elements(inner, width);
-  const double weights = static_cast<double>(sizes.layers) * layer, data = tokens * static_cast<double>(width);
+  const double layer = examples::block_weight_elements(sizes.width, sizes.inner);
+  const double weights = static_cast<double>(sizes.layers) * layer, data = tokens * static_cast<double>(sizes.width);
   bench::Estimate out =
       examples::estimate_of_elements(data + weights, data, examples::float_or_half_bytes(setup), 2 * weights * tokens);
   out.launches = static_cast<double>(14 * sizes.layers * sizes.requests);
@@ -64,12 +56,8 @@ std::string package_of(const std::string& size, bool whole, torch::DeviceType de
                                {"heads", sizes.heads},
                                {"inner", sizes.inner}};
   if (whole) named.emplace_back("layers", sizes.layers);
-  return examples::package_name(whole ? "blocks" : "block", device, type_on(device), named);
+  return examples::package_name(whole ? "blocks" : "block", device, examples::package_type_on(device), named);
 }
-
-/// Of a block, in the order of the compiled function's arguments.
-constexpr const char* kNames[] = {"norm1.weight", "norm1.bias", "qkv.weight", "qkv.bias", "out.weight",  "out.bias",
-                                  "norm2.weight", "norm2.bias", "up.weight",  "up.bias",  "down.weight", "down.bias"};
 
 /// When a package is loaded.
 enum class Loads : std::uint8_t { kAtSetup, kEachStep, kEachRequest };
@@ -135,20 +123,10 @@ class Service : public examples::TensorVariant {
 
   void make() override {
     const Sizes sizes = sizes_of(size());
-    const auto options = torch::TensorOptions().device(device()).dtype(type_on(device().type()));
-    const std::int64_t width = sizes.width, inner = sizes.inner;
-    const auto linear = [&](std::int64_t out, std::int64_t in) {
-      return (torch::randn({out, in}) / std::sqrt(static_cast<double>(in))).to(options);
-    };
-    const auto vector = [&](std::int64_t length, double mean) {
-      return (mean + 0.1 * torch::randn({length})).to(options);
-    };
-    for (std::int64_t layer = 0; layer < sizes.layers; ++layer)
-      layers_.push_back({vector(width, 1), vector(width, 0), linear(3 * width, width), vector(3 * width, 0),
-                         linear(width, width), vector(width, 0), vector(width, 1), vector(width, 0),
-                         linear(inner, width), vector(inner, 0), linear(width, inner), vector(width, 0)});
+    const auto options = torch::TensorOptions().device(device()).dtype(examples::package_type_on(device().type()));
+    layers_ = examples::make_block_weights(sizes.layers, sizes.width, sizes.inner, options);
     for (std::int64_t i = 0; i < sizes.requests; ++i)
-      inputs_.push_back(torch::randn({sizes.batch, sizes.length, width}).to(options));
+      inputs_.push_back(torch::randn({sizes.batch, sizes.length, sizes.width}).to(options));
     outputs_.resize(inputs_.size());
     const torch::DeviceType type = device().type();
     stored_ = examples::get_packages(size(), type, {package_of(size(), whole_, type)}).front();
@@ -157,10 +135,7 @@ class Service : public examples::TensorVariant {
   std::vector<NamedTensor> given() override {
     std::vector<NamedTensor> all;
     for (std::size_t i = 0; i < inputs_.size(); ++i) all.push_back({"x." + std::to_string(i), inputs_[i]});
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      for (std::size_t i = 0; i < std::size(kNames); ++i)
-        all.push_back({"layers." + std::to_string(layer) + "." + kNames[i], layers_[layer][i]});
-    }
+    examples::add_block_weights(all, layers_);
     return all;
   }
   std::vector<NamedTensor> results() override {
@@ -171,7 +146,7 @@ class Service : public examples::TensorVariant {
 
   bool whole_;
   Loads loads_;
-  std::vector<std::vector<Tensor>> layers_;
+  std::vector<examples::BlockWeights> layers_;
   std::vector<Tensor> inputs_, outputs_;
   examples::StoredPackage stored_;
   std::optional<Package> package_;

@@ -3,14 +3,13 @@
 // length; and one region of it, the feed-forward net, compiled once for any length, the rest as it is. The first step
 // counts.
 #include "common/estimates.hpp"
+#include "common/packaged_block.hpp"
 #include "common/packages.hpp"
 #include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
 #include <chrono>
-#include <cmath>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -47,13 +46,10 @@ constexpr double kCompile_s = 10;  // of a package, about
 
 bench::Estimate estimate(const bench::Setup& setup) {
   const Sizes sizes = sizes_of(setup.size);
-  const std::int64_t width = sizes.width, inner = sizes.inner;
   double tokens = 0;
   for (const std::int64_t length : sizes.lengths) tokens += examples::elements({sizes.batch, length});
-  const double layer = 4 * static_cast<double>(width) + examples::linear_elements(width, 3 * width) +
-                       examples::linear_elements(width, width) + examples::linear_elements(width, inner) +
-                       examples::linear_elements(inner, width);
-  const double weights = static_cast<double>(sizes.layers) * layer, data = tokens * static_cast<double>(width);
+  const double layer = examples::block_weight_elements(sizes.width, sizes.inner);
+  const double weights = static_cast<double>(sizes.layers) * layer, data = tokens * static_cast<double>(sizes.width);
   bench::Estimate out =
       examples::estimate_of_elements(data + weights, data, examples::float_or_half_bytes(setup), 2 * weights * tokens);
   // One package for each length, and one of the region.
@@ -66,15 +62,11 @@ bench::Estimate estimate(const bench::Setup& setup) {
   return out;
 }
 
-torch::ScalarType type_on(torch::DeviceType device) {
-  return device == torch::kCUDA ? torch::kBFloat16 : torch::kFloat;
-}
-
 /// One for each length.
 std::vector<std::string> whole_blocks(const Sizes& sizes, torch::DeviceType device) {
   std::vector<std::string> names;
   for (const std::int64_t length : sizes.lengths)
-    names.push_back(examples::package_name("block", device, type_on(device),
+    names.push_back(examples::package_name("block", device, examples::package_type_on(device),
                                            {{"batch", sizes.batch},
                                             {"length", length},
                                             {"width", sizes.width},
@@ -84,14 +76,12 @@ std::vector<std::string> whole_blocks(const Sizes& sizes, torch::DeviceType devi
 }
 
 std::vector<std::string> region(const Sizes& sizes, torch::DeviceType device) {
-  return {examples::package_name("ffn", device, type_on(device), {{"width", sizes.width}, {"inner", sizes.inner}})};
+  return {examples::package_name("ffn", device, examples::package_type_on(device),
+                                 {{"width", sizes.width}, {"inner", sizes.inner}})};
 }
 
-/// Of a block, in the order of the compiled functions' arguments: attention has the first half.
-constexpr const char* kNames[] = {"norm1.weight", "norm1.bias", "qkv.weight", "qkv.bias", "out.weight",  "out.bias",
-                                  "norm2.weight", "norm2.bias", "up.weight",  "up.bias",  "down.weight", "down.bias"};
 constexpr std::size_t kOfAttention = 6;
-using Weights = std::vector<Tensor>;
+using Weights = examples::BlockWeights;
 
 /// Both variants. The first step of a process compiles what it needs; variants that are made later in a process, as
 /// the correctness check makes them, find the packages of the first.
@@ -153,30 +143,17 @@ class Service : public examples::TensorVariant {
   }
   void make() override {
     sizes_ = sizes_of(size());
-    const auto options = torch::TensorOptions().device(device()).dtype(type_on(device().type()));
-    const std::int64_t width = sizes_.width, inner = sizes_.inner;
-    const auto linear = [&](std::int64_t out, std::int64_t in) {
-      return (torch::randn({out, in}) / std::sqrt(static_cast<double>(in))).to(options);
-    };
-    const auto vector = [&](std::int64_t length, double mean) {
-      return (mean + 0.1 * torch::randn({length})).to(options);
-    };
-    for (std::int64_t layer = 0; layer < sizes_.layers; ++layer)
-      layers_.push_back({vector(width, 1), vector(width, 0), linear(3 * width, width), vector(3 * width, 0),
-                         linear(width, width), vector(width, 0), vector(width, 1), vector(width, 0),
-                         linear(inner, width), vector(inner, 0), linear(width, inner), vector(width, 0)});
+    const auto options = torch::TensorOptions().device(device()).dtype(examples::package_type_on(device().type()));
+    layers_ = examples::make_block_weights(sizes_.layers, sizes_.width, sizes_.inner, options);
     for (const std::int64_t length : sizes_.lengths)
-      inputs_.push_back(torch::randn({sizes_.batch, length, width}).to(options));
+      inputs_.push_back(torch::randn({sizes_.batch, length, sizes_.width}).to(options));
     outputs_.resize(inputs_.size());
   }
   std::vector<NamedTensor> given() override {
     std::vector<NamedTensor> all;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       all.push_back({"x." + std::to_string(sizes_.lengths[i]), inputs_[i]});
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      for (std::size_t i = 0; i < std::size(kNames); ++i)
-        all.push_back({"layers." + std::to_string(layer) + "." + kNames[i], layers_[layer][i]});
-    }
+    examples::add_block_weights(all, layers_);
     return all;
   }
   std::vector<NamedTensor> results() override {
