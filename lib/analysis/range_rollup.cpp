@@ -60,7 +60,7 @@ void RangeRollup::add(const projection::WindowRows& window, std::span<const proj
   group_of_.assign(timeline.ranges.size(), kNone);
   covered_until_.assign(timeline.ranges.begin_ns.begin(), timeline.ranges.begin_ns.end());
   find_shared();
-  find_order();
+  order_ = ranges_by_begin(timeline, window.projection, options_);  // a range finds the group of its parent
   find_groups();
   for (const RangeIndex range : order_) take(range);
   if (!window.is_whole) end_window();
@@ -77,22 +77,6 @@ void RangeRollup::find_shared() {
     const RangeIndex parent = window_->projection.parent[range];
     if (window_->is_open(range) && parent != kNone) is_shared_[parent] = true;
   }
-}
-
-/// Those that take part by begin, outer ranges first, so that a range finds the group of its parent.
-void RangeRollup::find_order() {
-  const RangeTable& ranges = window_->timeline.ranges;
-  const std::vector<std::uint32_t>& depth = window_->projection.depth;
-  order_.clear();
-  order_.reserve(ranges.size());
-  for (RangeIndex range{0}; range < ranges.size(); ++range)
-    if (takes_part(ranges.kind[range], options_)) order_.push_back(range);
-  const auto before = [&](RangeIndex a, RangeIndex b) {
-    if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
-    if (depth[a] != depth[b]) return depth[a] < depth[b];
-    return ranges.thread[a] < ranges.thread[b];
-  };
-  if (!std::is_sorted(order_.begin(), order_.end(), before)) std::stable_sort(order_.begin(), order_.end(), before);
 }
 
 bool RangeRollup::has_group(RangeIndex range) const noexcept {
@@ -332,6 +316,23 @@ std::uint64_t RangeRollup::memory_bytes() const noexcept {
 
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
   return (kind == RangeKind::kAnnotation && options.annotations) || (kind == RangeKind::kOperator && options.operators);
+}
+
+std::vector<RangeIndex> ranges_by_begin(const Timeline& timeline, const Projection& projection,
+                                        const ProjectionOptions& options) {
+  const RangeTable& ranges = timeline.ranges;
+  const std::vector<std::uint32_t>& depth = projection.depth;
+  std::vector<RangeIndex> order;
+  order.reserve(ranges.size());
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
+    if (takes_part(ranges.kind[range], options)) order.push_back(range);
+  const auto before = [&](RangeIndex a, RangeIndex b) {
+    if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
+    if (depth[a] != depth[b]) return depth[a] < depth[b];
+    return ranges.thread[a] < ranges.thread[b];
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
+  return order;
 }
 
 namespace {

@@ -165,7 +165,6 @@ class RangeRollup {
   };
 
   void find_shared();
-  void find_order();
   void find_groups();
   void find_group(RangeIndex range);
   void put_in_group(RangeIndex range);
@@ -221,5 +220,8 @@ class RangeRollup {
 
 /// Whether ranges of that kind take part in a projection.
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept;
+/// Those that do by begin, outer ranges first.
+std::vector<RangeIndex> ranges_by_begin(const Timeline& timeline, const Projection& projection,
+                                        const ProjectionOptions& options);
 
 }  // namespace rangefinder::analysis

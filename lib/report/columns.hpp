@@ -144,6 +144,9 @@ class ColumnsOf {
     table.add_row();
     for (std::size_t column = 0; column < cells_.size(); ++column) table.set(column, cells_[column](table, row));
   }
+  const std::vector<Column>& columns() const noexcept { return columns_; }
+  /// One cell of what add_row would add. Of columns that are numbers.
+  std::int64_t cell(std::size_t column, Table& table, const Row& row) const { return cells_[column](table, row); }
   template <typename Rows>
   Table table_of(const Rows& rows) const {
     Table out = table();

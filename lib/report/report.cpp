@@ -73,7 +73,9 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
     if (reader.ok() && report::is_long(*reader)) {
       std::uint64_t unpacked = 0;
       if (Status status = importer::check_size(*reader, unpacked, load); !status.ok()) return status;
-      return report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
+      Status written = report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
+      // What windows cannot answer, as where very many ranges are inside of each other, a loaded timeline may.
+      if (written.ok() || written.error().code() != ErrorCode::kUnsupported) return written;
     }
   }
   Result<Timeline> timeline = load_job(paths, load);

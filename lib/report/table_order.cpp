@@ -89,32 +89,43 @@ bool text_before(std::string_view a, std::string_view b) {
 }
 
 Status sort(Table& table, std::string_view by) {
-  const char sign = by[0];
-  if (sign == '+' || sign == '-') by.remove_prefix(1);
-  Result<std::size_t> found = find_column(table.columns(), by);
-  if (!found) return std::move(found).error().with_context("sort");
-  const std::size_t column = *found;
+  Result<SortBy> found = sort_by(table.columns(), by);
+  if (!found) return std::move(found).error();
+  const auto [column, down] = *found;
   const ColumnType type = table.columns()[column].type;
-  const bool down = sign == '-' || (sign != '+' && !is_text(type));
   const bool paths = type == ColumnType::kPath || type == ColumnType::kIdStack;
   std::vector<std::uint32_t> ranks;
   if (paths) ranks = table.paths().ranks();
   std::string buffer_a, buffer_b;
   std::vector<std::uint32_t> rows = all_rows(table);
-  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (table.is_null(a, column) || table.is_null(b, column))
-      return !table.is_null(a, column) && table.is_null(b, column);
+  const auto before = [&, column = column, down = down](std::uint32_t a, std::uint32_t b) {
+    const std::int64_t left = table.number_at(a, column), right = table.number_at(b, column);
+    if (!is_text(type) || left == kNull || right == kNull)
+      return goes_before(table.columns()[column], down, left, right);
     if (down) std::swap(a, b);
     if (paths) return ranks[table.path_at(a, column)] < ranks[table.path_at(b, column)];
-    if (is_text(type)) return text_before(table.text_at(a, column, buffer_a), table.text_at(b, column, buffer_b));
-    const std::int64_t left = table.number_at(a, column), right = table.number_at(b, column);
-    return type == ColumnType::kReal ? real_of_cell(left) < real_of_cell(right) : left < right;
-  });
+    return text_before(table.text_at(a, column, buffer_a), table.text_at(b, column, buffer_b));
+  };
+  std::stable_sort(rows.begin(), rows.end(), before);
   table.select(rows);
   return {};
 }
 
 }  // namespace
+
+Result<SortBy> sort_by(const std::vector<Column>& columns, std::string_view by) {
+  const char sign = by[0];
+  if (sign == '+' || sign == '-') by.remove_prefix(1);
+  Result<std::size_t> column = find_column(columns, by);
+  if (!column) return std::move(column).error().with_context("sort");
+  return SortBy{*column, sign == '-' || (sign != '+' && !is_text(columns[*column].type))};
+}
+
+bool goes_before(const Column& column, bool down, std::int64_t a, std::int64_t b) noexcept {
+  if (a == kNull || b == kNull) return a != kNull && b == kNull;
+  if (down) std::swap(a, b);
+  return column.type == ColumnType::kReal ? real_of_cell(a) < real_of_cell(b) : a < b;
+}
 
 Status arrange(Table& table, const ViewOptions& options) {
   if (!options.filter.empty())

@@ -20,6 +20,7 @@
 #include "report/table_order.hpp"
 #include "report/top_rows.hpp"
 #include "report/views/call_totals.hpp"
+#include "report/views/instances.hpp"
 #include "report/views/launches.hpp"
 #include "report/views/operation_totals.hpp"
 #include "report/views/path_rows.hpp"
@@ -55,7 +56,7 @@ class ViewTotals {
   virtual bool uses_members() const noexcept { return false; }
   virtual Status add(const ReportWindow& window) = 0;
   /// Once, behind the last window.
-  virtual Table table(const RangeReport& report) = 0;
+  virtual Result<Table> table(const RangeReport& report) = 0;
   /// Behind that: the groups of the overview.
   virtual const analysis::RangeGroups& by_name() const {
     static const analysis::RangeGroups none;
@@ -66,12 +67,40 @@ class ViewTotals {
   virtual std::uint64_t memory_bytes() const noexcept = 0;
 };
 
+/// What windows add to the busy times of ranges.
+class WindowedBusyTimes {
+ public:
+  explicit WindowedBusyTimes(const CaptureWindows& windows) : windows_(windows) {}
+
+  /// Empty where the window has no activities.
+  std::vector<projection::RangeInstances::Added> add(const ReportWindow& window) {
+    const WindowRows& rows = window.rows;
+    instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
+    std::vector<projection::RangeInstances::Added> added;
+    const auto key_of = [&](RangeIndex range) { return rows.key(range); };
+    if (rows.timeline.activities.size() != 0)
+      added = instances_.add(rows.timeline, rows.projection, key_of, window.members);
+    instances_.settle(rows.time_ns);
+    return added;
+  }
+  void add_notes(std::vector<std::string>& notes) const {
+    if (!instances_.is_exact())
+      notes.emplace_back(
+          "the recording is long and ranges nest deep, or many overlap: GPU busy and GPU self count work twice that "
+          "runs beside other work where a window of reading ends");
+  }
+
+ private:
+  const CaptureWindows& windows_;
+  projection::RangeInstances instances_{projection::RangeInstances::Figures::kAll};
+};
+
 /// `ranges` and `tree`.
 class RangeTotals final : public ViewTotals {
  public:
   RangeTotals(const CaptureWindows& windows, const ViewOptions& options, analysis::GroupBy group_by,
               const WindowSizes& sizes)
-      : windows_(windows),
+      : busy_(windows),
         by_path_(group_by == analysis::GroupBy::kPath),
         rollup_({.projection = options.projection,
                  .group_by = group_by,
@@ -81,18 +110,11 @@ class RangeTotals final : public ViewTotals {
 
   bool uses_members() const noexcept override { return true; }
   Status add(const ReportWindow& window) override {
-    const WindowRows& rows = window.rows;
-    instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
-    std::vector<projection::RangeInstances::Added> added;
-    const auto key_of = [&](RangeIndex range) { return rows.key(range); };
-    if (rows.timeline.activities.size() != 0)
-      added = instances_.add(rows.timeline, rows.projection, key_of, window.members);
-    instances_.settle(rows.time_ns);
-    rollup_.add(rows, added);
-    payloads_.add(rows);
+    rollup_.add(window.rows, busy_.add(window));
+    payloads_.add(window.rows);
     return {};
   }
-  Table table(const RangeReport& report) override {
+  Result<Table> table(const RangeReport& report) override {
     if (by_path_) return table_of_paths(report, std::move(rollup_).tree());
     by_name_ = std::move(rollup_).groups();
     return table_of_names(report, by_name_, payloads_);
@@ -103,19 +125,39 @@ class RangeTotals final : public ViewTotals {
   void add_notes(std::vector<std::string>& notes) const override {
     if (!rollup_.has_exact_spreads())
       notes.push_back("the recording is long: medians and p95 are exact to " + rollup_.precision());
-    if (!instances_.is_exact())
-      notes.emplace_back(
-          "the recording is long and ranges nest deep, or many overlap: GPU busy and GPU self count work twice that "
-          "runs beside other work where a window of reading ends");
+    busy_.add_notes(notes);
   }
 
  private:
-  const CaptureWindows& windows_;
+  WindowedBusyTimes busy_;
   bool by_path_;
-  projection::RangeInstances instances_{projection::RangeInstances::Figures::kAll};
   analysis::RangeRollup rollup_;
   common::PayloadStatistics payloads_;
   analysis::RangeGroups by_name_;
+};
+
+/// `ranges --instances --top N`.
+class WindowedInstances final : public ViewTotals {
+ public:
+  WindowedInstances(const CaptureWindows& windows, const ViewOptions& options)
+      : windows_(windows), options_(options), busy_(windows) {}
+
+  bool uses_members() const noexcept override { return true; }
+  Status add(const ReportWindow& window) override {
+    if (!rows_) rows_.emplace(window.rows.timeline, options_);
+    Status status =
+        rows_->add(window.rows, busy_.add(window), [this](std::uint64_t key) { return windows_.keeps(key); });
+    return status.ok() ? Status() : std::move(status).error().with_context("ranges");
+  }
+  Result<Table> table(const RangeReport& report) override { return rows_->table(report); }
+  void add_notes(std::vector<std::string>& notes) const override { busy_.add_notes(notes); }
+  std::uint64_t memory_bytes() const noexcept override { return rows_->memory_bytes(); }
+
+ private:
+  const CaptureWindows& windows_;
+  const ViewOptions& options_;
+  WindowedBusyTimes busy_;
+  std::optional<TopInstances> rows_;  // since the first window
 };
 
 /// `kernels` and `memcpy`.
@@ -127,7 +169,7 @@ class WindowedOperations final : public ViewTotals {
     totals_.add(window.rows.timeline, window.rows.projection);
     return {};
   }
-  Table table(const RangeReport& report) override { return totals_.table(report); }
+  Result<Table> table(const RangeReport& report) override { return totals_.table(report); }
   std::uint64_t memory_bytes() const noexcept override { return totals_.memory_bytes(); }
 
  private:
@@ -143,7 +185,7 @@ class WindowedCalls final : public ViewTotals {
     totals_.add(window.rows.timeline.calls, windows_.call_rows());
     return {};
   }
-  Table table(const RangeReport& report) override { return totals_.table(report.timeline); }
+  Result<Table> table(const RangeReport& report) override { return totals_.table(report.timeline); }
   std::uint64_t memory_bytes() const noexcept override { return totals_.memory_bytes(); }
 
  private:
@@ -160,7 +202,9 @@ class WindowedLaunches final : public ViewTotals {
     configurations_.add(window.rows.timeline);
     return {};
   }
-  Table table(const RangeReport& report) override { return table_of_launches(report.timeline, configurations_); }
+  Result<Table> table(const RangeReport& report) override {
+    return table_of_launches(report.timeline, configurations_);
+  }
   void add_notes(std::vector<std::string>& notes) const override {
     if (!configurations_.is_exact())
       notes.push_back("the recording is long: medians are exact to " + configurations_.precision());
@@ -180,15 +224,14 @@ class WindowedSums final : public ViewTotals {
   Status add(const ReportWindow& window) override {
     const WindowRows& rows = window.rows;
     if (sums_ == nullptr) sums_ = nsight::make_sums(view_.name, rows.timeline, options_, most_kept_);
-    sums_->add({.own_calls = windows_.call_rows(),
-                .ends_here = [&](RangeIndex range) { return rows.ends_here(range); },
-                .key_of = [&](RangeIndex range) { return rows.key(range); },
-                .is_kept = [&](std::uint64_t key) { return windows_.keeps(key); },
-                .has_brought_before = [&](LaunchIndex launch) { return windows_.has_brought_before(launch); },
-                .is_last = rows.is_last});
-    return {};
+    return sums_->add({.own_calls = windows_.call_rows(),
+                       .ends_here = [&](RangeIndex range) { return rows.ends_here(range); },
+                       .key_of = [&](RangeIndex range) { return rows.key(range); },
+                       .is_kept = [&](std::uint64_t key) { return windows_.keeps(key); },
+                       .has_brought_before = [&](LaunchIndex launch) { return windows_.has_brought_before(launch); },
+                       .is_last = rows.is_last});
   }
-  Table table(const RangeReport&) override { return sums_->table(); }
+  Result<Table> table(const RangeReport&) override { return sums_->table(); }
   void add_notes(std::vector<std::string>& notes) const override {
     if (!sums_->is_exact()) notes.push_back("the recording is long: medians are exact to " + sums_->precision());
   }
@@ -213,7 +256,7 @@ class WindowedList final : public ViewTotals {
     Status status = rows_.add(std::move(*table));
     return status.ok() ? Status() : std::move(status).error().with_context(view_.name);
   }
-  Table table(const RangeReport&) override { return rows_.take(); }
+  Result<Table> table(const RangeReport&) override { return rows_.take(); }
   std::uint64_t memory_bytes() const noexcept override { return rows_.memory_bytes(); }
 
  private:
@@ -232,6 +275,7 @@ std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& wi
                                       const WindowSizes& sizes) {
   if (is_list(view, options)) return std::make_unique<WindowedList>(view, options);
   if (nsight::has_sums(view.name)) return std::make_unique<WindowedSums>(windows, view, options, sizes);
+  if (view.name == "ranges" && options.instances) return std::make_unique<WindowedInstances>(windows, options);
   if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
   if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
   if (view.name == "api") return std::make_unique<WindowedCalls>(windows);
@@ -334,7 +378,9 @@ class WindowedReport {
     const Timeline& timeline = *window_;
     const analysis::RecordingFigures figures = totals_.figures(timeline);
     const RangeReport report{timeline, figures.facts};
-    Table table = view_totals_->table(report);
+    Result<Table> made = view_totals_->table(report);
+    if (!made) return std::move(made).error();
+    Table table = std::move(*made);
     Footer footer = make_footer(timeline, figures.facts.account);
     view_totals_->add_notes(footer.notes);
     if (windows_.abandoned_launches() != 0 && figures.facts.account.unknown.gpu_ops != 0)
@@ -383,7 +429,8 @@ bool adds_up(const View& view, const ViewOptions& options) noexcept {
   constexpr std::size_t kMostRows = std::size_t{1} << 18;
   if (options.by_payload || !options.payload.empty()) return false;
   if (nsight::has_sums(view.name)) return true;
-  if (is_list(view, options)) return options.top != 0 && options.top <= kMostRows;
+  if (is_list(view, options) || (view.name == "ranges" && options.instances))
+    return options.top != 0 && options.top <= kMostRows;
   if (view.name == "tree" || view.name == "launches") return true;
   return !options.instances &&
          (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy" || view.name == "api");

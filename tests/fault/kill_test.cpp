@@ -161,7 +161,7 @@ void check_run(const Run& run) {
 TEST_CASE("every range published before a kill is read back", "[fault]") {
   std::mt19937_64 random(property_seed("kill"));
   kill_counts = {};
-  const int kills = exhaustive() ? 1000 : repeats(200);
+  const int kills = exhaustive() ? 1000 : repeats(100);
   for (int i = 0; i < kills; ++i) {
     // From none to some hundred thousand, small numbers as often as large ones.
     check_run({random() >> 1, any_size(random, 18)});

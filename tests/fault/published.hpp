@@ -14,7 +14,7 @@ inline constexpr std::size_t kPublishers = 2;
 
 inline constexpr unsigned kForkingThreads = 8;
 #ifdef RANGEFINDER_THREAD_SANITIZER
-inline constexpr unsigned kForksOfEach = 20;  // each copies the sanitizer's memory
+inline constexpr unsigned kForksOfEach = 8;  // each copies the sanitizer's memory
 #else
 inline constexpr unsigned kForksOfEach = 125;
 #endif

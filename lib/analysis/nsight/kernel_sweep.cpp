@@ -69,7 +69,8 @@ void KernelSweep::open(RangeIndex range) {
   const base::Interval interval = interval_of(timeline_, range);
   if (!overlapping_) close_before(interval.begin);
   if (!open_.empty() && interval.end > open_.back().end) overlapping_ = true;
-  Open opened{interval.end, name_number(range), kRoot, 0, ++serial_};
+  Open opened{interval.end, name_number(range), kRoot, 0, static_cast<std::uint32_t>(opened_.size())};
+  opened_.push_back({range, opened.name});
   if (free_slots_.empty()) {
     opened.slot = slots_++;
   } else {
@@ -82,10 +83,10 @@ void KernelSweep::open(RangeIndex range) {
 
 bool KernelSweep::is_first(const Open& open, std::uint32_t kernel) {
   std::uint32_t& seen = last_seen_[open.slot * kernel_names_.size() + kernel];
-  if (seen == open.serial) return false;
-  seen = open.serial;
-  instances_.push_back({kernel, open.name});
-  failed_ |= instances_.size() > kMaxInstances;
+  if (seen == open.opened + 1) return false;
+  seen = open.opened + 1;
+  first_launches_.push_back({kernel, open.opened});
+  failed_ |= first_launches_.size() > kMaxInstances;
   return true;
 }
 
@@ -139,11 +140,11 @@ void KernelSweep::sort_by_kernel() {
   std::sort(samples_.begin(), samples_.end(),
             [](const Sample& a, const Sample& b) { return pair_of(a.kernel, a.path) < pair_of(b.kernel, b.path); });
   std::vector<std::size_t> next(kernel_names_.size() + 1, 0);
-  for (const Instance& instance : instances_) ++next[instance.kernel + 1];
+  for (const FirstLaunch& first : first_launches_) ++next[first.kernel + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<Instance> sorted(instances_.size());
-  for (const Instance& instance : instances_) sorted[next[instance.kernel]++] = instance;
-  instances_ = std::move(sorted);
+  std::vector<FirstLaunch> sorted(first_launches_.size());
+  for (const FirstLaunch& first : first_launches_) sorted[next[first.kernel]++] = first;
+  first_launches_ = std::move(sorted);
 }
 
 bool KernelSweep::finish(NvtxKernelRows& rows) {
@@ -188,8 +189,9 @@ void KernelSweep::collect_stretches(std::span<const Sample> samples) {
 void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, NvtxKernelRows& rows) {
   const std::uint32_t kernel = samples.front().kernel;
   collect_stretches(samples);
-  for (; next_instance_ < instances_.size() && instances_[next_instance_].kernel == kernel; ++next_instance_)
-    ++instances_by_name_[instances_[next_instance_].name];
+  for (; next_first_launch_ < first_launches_.size() && first_launches_[next_first_launch_].kernel == kernel;
+       ++next_first_launch_)
+    ++instances_by_name_[opened_[first_launches_[next_first_launch_].opened].name];
   std::vector<std::int64_t> durations;
   for (const Sample& sample : samples) durations.push_back(sample.duration);
   const StretchSpreads spreads(durations);

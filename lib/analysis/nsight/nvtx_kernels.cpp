@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -65,68 +66,58 @@ KernelsByLaunch kernels_by_launch(const Timeline& timeline, KernelName form, Lab
   return out;
 }
 
-class KernelsInRanges {
- public:
-  KernelsInRanges(const Timeline& timeline, KernelName form, Labels& labels)
-      : timeline_(timeline), labels_(labels), by_launch_(kernels_by_launch(timeline, form, labels)) {}
-
-  Result<NvtxKernelRows> run() {
-    const std::vector<RangeIndex> ranges = choose_ranges(timeline_, RangeChoice::kLaunching);
-    std::vector<ThreadIndex> thread_of(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i) thread_of[i] = timeline_.ranges.thread[ranges[i]];
-    const RowsByThread ranges_by_thread = group_by_thread(timeline_.threads.size(), thread_of);
-    const RowsByThread launches_by_thread = group_by_thread(timeline_.threads.size(), timeline_.launches.thread);
-    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread)
-      if (!sweep(thread, ranges, ranges_by_thread.of(thread), launches_by_thread.of(thread)))
-        return Error(ErrorCode::kUnsupported, "nvtx_kern_sum: the ranges of thread " +
-                                                  std::to_string(timeline_.threads[thread].tid) +
-                                                  " are too many at once to list every kernel under each");
-    add_unlaunched();
-    rows_.sort(timeline_, labels_);
-    return std::move(rows_);
-  }
-
- private:
-  bool sweep(ThreadIndex thread, std::span<const RangeIndex> ranges, std::span<const std::uint32_t> range_rows,
-             std::span<const std::uint32_t> launches);
-  void add_unlaunched();
-
-  const Timeline& timeline_;
-  Labels& labels_;
-  KernelsByLaunch by_launch_;
-  NvtxKernelRows rows_;
-};
-
-bool KernelsInRanges::sweep(ThreadIndex thread, std::span<const RangeIndex> ranges,
-                            std::span<const std::uint32_t> range_rows, std::span<const std::uint32_t> launches) {
-  std::vector<std::pair<base::Interval, std::uint32_t>> causes;
-  for (const std::uint32_t launch : launches)
-    if (!by_launch_.of(LaunchIndex(launch)).empty())
-      causes.emplace_back(cause_of(timeline_, LaunchIndex(launch)), launch);
-  const auto earlier = [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; };
-  if (!std::is_sorted(causes.begin(), causes.end(), earlier)) std::stable_sort(causes.begin(), causes.end(), earlier);
-
-  KernelSweep sweep(timeline_, thread, by_launch_.names, labels_);
-  std::size_t opened = 0;
-  for (const auto& [cause, launch] : causes) {
-    for (; opened < range_rows.size() && timeline_.ranges.begin_ns[ranges[range_rows[opened]]] <= cause.begin; ++opened)
-      sweep.open(ranges[range_rows[opened]]);
-    sweep.launch(cause, by_launch_.of(LaunchIndex(launch)));
-    if (!sweep.within_bounds()) return false;
-  }
-  return sweep.finish(rows_);
+Error too_many(const Timeline& timeline, ThreadIndex thread) {
+  return Error(ErrorCode::kUnsupported, "nvtx_kern_sum: the ranges of thread " +
+                                            std::to_string(timeline.threads[thread].tid) +
+                                            " are too many at once to list every kernel under each");
 }
 
-void KernelsInRanges::add_unlaunched() {
+bool feed(KernelSweep& sweep, const Timeline& timeline, const KernelsByLaunch& kernels,
+          std::span<const RangeIndex> ranges, std::span<const std::uint32_t> range_rows,
+          std::span<const std::uint32_t> launches) {
+  std::vector<std::pair<base::Interval, std::uint32_t>> causes;
+  for (const std::uint32_t launch : launches)
+    if (!kernels.of(LaunchIndex(launch)).empty()) causes.emplace_back(cause_of(timeline, LaunchIndex(launch)), launch);
+  const auto earlier = [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; };
+  if (!std::is_sorted(causes.begin(), causes.end(), earlier)) std::stable_sort(causes.begin(), causes.end(), earlier);
+  std::size_t opened = 0;
+  for (const auto& [cause, launch] : causes) {
+    for (; opened < range_rows.size() && timeline.ranges.begin_ns[ranges[range_rows[opened]]] <= cause.begin; ++opened)
+      sweep.open(ranges[range_rows[opened]]);
+    sweep.launch(cause, kernels.of(LaunchIndex(launch)));
+    if (!sweep.within_bounds()) return false;
+  }
+  return true;
+}
+
+// Feeds the ranges and launches of each thread to a sweep, and calls `use(thread, sweep)`; where that is false, a bound
+// was passed.
+template <typename Use>
+Status sweep_threads(const Timeline& timeline, const KernelsByLaunch& kernels, Labels& labels, Use use) {
+  const std::vector<RangeIndex> ranges = choose_ranges(timeline, RangeChoice::kLaunching);
+  std::vector<ThreadIndex> thread_of(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) thread_of[i] = timeline.ranges.thread[ranges[i]];
+  const RowsByThread ranges_by_thread = group_by_thread(timeline.threads.size(), thread_of);
+  const RowsByThread launches_by_thread = group_by_thread(timeline.threads.size(), timeline.launches.thread);
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
+    KernelSweep sweep(timeline, thread, kernels.names, labels);
+    if (!feed(sweep, timeline, kernels, ranges, ranges_by_thread.of(thread), launches_by_thread.of(thread)) ||
+        !use(thread, sweep))
+      return too_many(timeline, thread);
+  }
+  return {};
+}
+
+void add_unlaunched(const KernelsByLaunch& kernels, NvtxKernelRows& rows) {
   GroupedSamples durations;
-  for (const Launched& launched : by_launch_.unlaunched) durations.add(launched.kernel, launched.duration);
-  const std::vector<Spread> spreads = durations.spreads(by_launch_.names.size());
+  for (const Launched& launched : kernels.unlaunched) durations.add(launched.kernel, launched.duration);
+  const std::vector<Spread> spreads = durations.spreads(kernels.names.size());
   for (std::size_t kernel = 0; kernel < spreads.size(); ++kernel) {
     if (spreads[kernel].count == 0) continue;
     NvtxKernelRow row;
-    row.kernel = by_launch_.names[kernel];
+    row.kernel = kernels.names[kernel];
     row.duration = spreads[kernel];
-    rows_.push_back(row);
+    rows.push_back(row);
   }
 }
 
@@ -173,7 +164,101 @@ void NvtxKernelRows::sort(const Timeline& timeline, const Labels& labels) {
 }
 
 Result<NvtxKernelRows> kernels_in_ranges(const Timeline& timeline, KernelName form, Labels& labels) {
-  return KernelsInRanges(timeline, form, labels).run();
+  NvtxKernelRows rows;
+  const KernelsByLaunch kernels = kernels_by_launch(timeline, form, labels);
+  Status swept =
+      sweep_threads(timeline, kernels, labels, [&](ThreadIndex, KernelSweep& sweep) { return sweep.finish(rows); });
+  if (!swept.ok()) return std::move(swept).error();
+  add_unlaunched(kernels, rows);
+  rows.sort(timeline, labels);
+  return rows;
+}
+
+Status NvtxKernelSums::add_whole() {
+  Result<NvtxKernelRows> rows = kernels_in_ranges(timeline_, form_, labels_);
+  if (!rows) return std::move(rows).error();
+  whole_ = std::move(*rows);
+  return {};
+}
+
+Status NvtxKernelSums::add(const RowsOfWindow& window) {
+  std::erase_if(launched_, [&](const auto& entry) { return !window.is_kept(entry.first); });
+  const KernelsByLaunch kernels = kernels_by_launch(timeline_, form_, labels_);
+  for (const Launched& launched : kernels.unlaunched)
+    durations_.add(group_of(ThreadIndex(kNone), kNone, kernels.names[launched.kernel]), launched.duration);
+  return sweep_threads(timeline_, kernels, labels_, [&](ThreadIndex thread, KernelSweep& sweep) {
+    return add_thread(window, thread, kernels.names, sweep);
+  });
+}
+
+bool NvtxKernelSums::add_thread(const RowsOfWindow& window, ThreadIndex thread, std::span<const Label> kernels,
+                                KernelSweep& sweep) {
+  constexpr std::uint64_t kMostTold = 4'000'000'000;  // of all windows: some 40 s
+  projection::FlatMap known;                          // name << 32 | kernel, as the sweep numbers them -> group
+  const auto group = [&](std::uint32_t name, std::uint32_t kernel) {
+    const std::uint64_t key = std::uint64_t{name} << 32 | kernel;
+    if (const std::uint32_t found = known.find(key); found != projection::FlatMap::kAbsent) return found;
+    std::uint32_t named = kNone;
+    if (name != kNone) {
+      const auto [label, style] = sweep.name(name);
+      named = names_.of(label, static_cast<std::uint8_t>(style));
+    }
+    return known.find_or_set(key, group_of(thread, named, kernels[kernel]));
+  };
+  const auto duration = [&](std::uint32_t name, std::uint32_t kernel, std::int64_t ns) {
+    ++told_;
+    durations_.add(group(name, kernel), ns);
+  };
+  const auto instance = [&](RangeIndex range, std::uint32_t name, std::uint32_t kernel) {
+    add_instance(window.key_of(range), group(name, kernel));
+  };
+  return sweep.tell(duration, instance) && told_ <= kMostTold;
+}
+
+void NvtxKernelSums::add_instance(std::uint64_t key, std::uint32_t group) {
+  std::vector<std::uint32_t>& launched = launched_[key];
+  const auto place = std::lower_bound(launched.begin(), launched.end(), group);
+  if (place != launched.end() && *place == group) return;
+  launched.insert(place, group);
+  ++groups_[group].instances;
+}
+
+std::uint32_t NvtxKernelSums::group_of(ThreadIndex thread, std::uint32_t name, Label kernel) {
+  const auto pair_of = [](std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; };
+  const std::uint32_t named =
+      names_of_threads_.find_or_set(pair_of(thread, name), static_cast<std::uint32_t>(names_of_threads_.size()));
+  const std::uint32_t kernel_number = kernels_.of(kernel, 0);
+  const auto next = static_cast<std::uint32_t>(groups_.size());
+  const std::uint32_t group = group_numbers_.find_or_set(pair_of(named, kernel_number), next);
+  if (group == next) groups_.push_back({thread, name, kernel_number});
+  return group;
+}
+
+NvtxKernelRows NvtxKernelSums::rows() const {
+  if (groups_.empty()) return whole_;
+  NvtxKernelRows rows;
+  durations_.each_spread(groups_.size(), [&](std::size_t number, const Spread& spread) {
+    const Group& group = groups_[number];
+    NvtxKernelRow row;
+    row.in_range = group.name != kNone;
+    if (row.in_range) {
+      row.name = names_.all()[group.name].name;
+      row.style = static_cast<RangeStyle>(names_.all()[group.name].kind);
+      row.instances = group.instances;
+    }
+    row.thread = group.thread;
+    row.kernel = kernels_.all()[group.kernel].name;
+    row.duration = spread;
+    rows.push_back(row);
+  });
+  rows.sort(timeline_, labels_);
+  return rows;
+}
+
+std::uint64_t NvtxKernelSums::memory_bytes() const noexcept {
+  constexpr std::uint64_t kEntryBytes = 96;  // of a map, with a few groups
+  return durations_.memory_bytes() + names_.memory_bytes() + kernels_.memory_bytes() +
+         groups_.capacity() * sizeof(Group) + launched_.size() * kEntryBytes;
 }
 
 }  // namespace rangefinder::analysis::nsight

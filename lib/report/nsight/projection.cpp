@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight/projection.hpp"
 
-#include "analysis/nsight/nvtx_kernels.hpp"
 #include "report/nsight/columns.hpp"
 #include "report/view.hpp"
 
@@ -12,7 +11,6 @@
 namespace rangefinder::report::nsight {
 namespace {
 
-using analysis::nsight::NvtxKernelRow;
 using analysis::nsight::ProjectedRow;
 using analysis::nsight::range_id;
 
@@ -61,26 +59,6 @@ Result<Table> make_nvtx_gpu_proj_trace(const ProjectedTimeline& projected, const
     columns.add_row(table, row);
   }
   return table;
-}
-
-Result<Table> make_nvtx_kern_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
-  using Row = NvtxKernelRow;
-  const Timeline& timeline = projected.timeline();
-  Labels labels(timeline);
-  const auto rows = analysis::nsight::kernels_in_ranges(timeline, naming_of(options).form, labels);
-  if (!rows) return rows.error();
-  const auto range = [&](const Row& row) { return if_that(row.in_range, text_of(labels, row.name)); };
-  const auto style = [](const Row& row) { return if_that(row.in_range, style_name(row.style)); };
-  ColumnsOf<Row> columns(timeline);
-  columns.text("NVTX Range", range);
-  columns.text("Style", style);
-  add_thread(columns, timeline, &Row::thread);
-  columns.count("NVTX Inst", &Row::instances);
-  columns.count("Kern Inst", [](const Row& row) { return row.duration.count; });
-  columns.time("Total Time", [](const Row& row) { return row.duration.total_saturated(); });
-  add_spread(columns, "", &Row::duration);
-  columns.kernel("Kernel Name", [&](const Row& row) { return text_of(labels, row.kernel); });
-  return columns.table_of(*rows);
 }
 
 }  // namespace rangefinder::report::nsight

@@ -3,6 +3,7 @@
 
 #include "analysis/nsight/api.hpp"
 #include "analysis/nsight/device.hpp"
+#include "analysis/nsight/nvtx_kernels.hpp"
 #include "analysis/nsight/projection.hpp"
 #include "analysis/nsight/ranges.hpp"
 #include "report/nsight/columns.hpp"
@@ -18,6 +19,8 @@ namespace {
 using analysis::nsight::CudaSums;
 using analysis::nsight::KernelExecutionSum;
 using analysis::nsight::KernelExecutionSums;
+using analysis::nsight::NvtxKernelRow;
+using analysis::nsight::NvtxKernelSums;
 using analysis::nsight::ProjectedSumRow;
 using analysis::nsight::ProjectionSums;
 using analysis::nsight::RangeChoice;
@@ -87,8 +90,14 @@ class CudaTable final : public SumsBy<CudaSums> {
         view_(view),
         naming_(naming_of(options)) {}
 
-  void add_whole() override { sums_.add(timeline_.calls.size()); }
-  void add(const RowsOfWindow& window) override { sums_.add(window.own_calls); }
+  Status add_whole() override {
+    sums_.add(timeline_.calls.size());
+    return {};
+  }
+  Status add(const RowsOfWindow& window) override {
+    sums_.add(window.own_calls);
+    return {};
+  }
   Table table() const override {
     const std::vector<SumRow> rows = sums_.rows();
     const auto name = [this](const SumRow& row) { return text_of(sums_.labels(), row.name); };
@@ -123,8 +132,11 @@ class KernelExecutionTable final : public SumsBy<KernelExecutionSums> {
   KernelExecutionTable(const Timeline& timeline, const ViewOptions& options, std::size_t most_kept)
       : SumsBy(timeline, naming_of(options), most_kept), naming_(naming_of(options)) {}
 
-  void add_whole() override { sums_.add(); }
-  void add(const RowsOfWindow&) override { sums_.add(); }
+  Status add_whole() override {
+    sums_.add();
+    return {};
+  }
+  Status add(const RowsOfWindow&) override { return add_whole(); }
   Table table() const override {
     using Row = KernelExecutionSum;
     const auto kernel = [this](const Row& row) { return text_of(sums_.labels(), row.kernel); };
@@ -164,12 +176,14 @@ class RangeTable final : public SumsBy<RangeSums> {
   RangeTable(const RangeSumView& view, const Timeline& timeline, std::size_t most_kept)
       : SumsBy(timeline, view.choice, most_kept), view_(view) {}
 
-  void add_whole() override {
+  Status add_whole() override {
     for (RangeIndex range{0}; range < timeline_.ranges.size(); ++range) sums_.add(range);
+    return {};
   }
-  void add(const RowsOfWindow& window) override {
+  Status add(const RowsOfWindow& window) override {
     for (RangeIndex range{0}; range < timeline_.ranges.size(); ++range)
       if (window.ends_here(range)) sums_.add(range);
+    return {};
   }
   Table table() const override {
     const std::vector<RangeSumRow> rows = sums_.rows();
@@ -195,8 +209,14 @@ class ProjectionTable final : public SumsBy<ProjectionSums> {
  public:
   ProjectionTable(const Timeline& timeline, std::size_t most_kept) : SumsBy(timeline, most_kept) {}
 
-  void add_whole() override { sums_.add_whole(); }
-  void add(const RowsOfWindow& window) override { sums_.add(window); }
+  Status add_whole() override {
+    sums_.add_whole();
+    return {};
+  }
+  Status add(const RowsOfWindow& window) override {
+    sums_.add(window);
+    return {};
+  }
   Table table() const override {
     using Row = ProjectedSumRow;
     const auto level = [](const Row& row) -> std::optional<std::int64_t> {
@@ -218,6 +238,34 @@ class ProjectionTable final : public SumsBy<ProjectionSums> {
   }
 };
 
+// ---- kernels by the ranges that launched them ---------------------------------------------------------------------
+
+constexpr std::string_view kKernelsInRanges = "nvtx_kern_sum";
+
+class KernelsInRangesTable final : public SumsBy<NvtxKernelSums> {
+ public:
+  KernelsInRangesTable(const Timeline& timeline, const ViewOptions& options, std::size_t most_kept)
+      : SumsBy(timeline, naming_of(options).form, most_kept) {}
+
+  Status add_whole() override { return sums_.add_whole(); }
+  Status add(const RowsOfWindow& window) override { return sums_.add(window); }
+  Table table() const override {
+    using Row = NvtxKernelRow;
+    const auto range = [this](const Row& row) { return if_that(row.in_range, text_of(sums_.labels(), row.name)); };
+    const auto style = [](const Row& row) { return if_that(row.in_range, style_name(row.style)); };
+    ColumnsOf<Row> columns(timeline_);
+    columns.text("NVTX Range", range);
+    columns.text("Style", style);
+    add_thread(columns, timeline_, &Row::thread);
+    columns.count("NVTX Inst", &Row::instances);
+    columns.count("Kern Inst", [](const Row& row) { return row.duration.count; });
+    columns.time("Total Time", [](const Row& row) { return row.duration.total_saturated(); });
+    add_spread(columns, "", &Row::duration);
+    columns.kernel("Kernel Name", [this](const Row& row) { return text_of(sums_.labels(), row.kernel); });
+    return columns.table_of(sums_.rows());
+  }
+};
+
 template <typename Views>
 const auto* view_named(const Views& views, std::string_view name) noexcept {
   const auto* const found =
@@ -225,10 +273,10 @@ const auto* view_named(const Views& views, std::string_view name) noexcept {
   return found != std::end(views) ? found : nullptr;
 }
 
-Table whole(std::string_view view, const ProjectedTimeline& projected, const ViewOptions& options) {
+Result<Table> whole(std::string_view view, const ProjectedTimeline& projected, const ViewOptions& options) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   const std::unique_ptr<Sums> sums = make_sums(view, projected.timeline(), options, kAll);
-  sums->add_whole();
+  if (Status added = sums->add_whole(); !added.ok()) return std::move(added).error();
   return sums->table();
 }
 
@@ -242,22 +290,27 @@ std::unique_ptr<Sums> make_sums(std::string_view view, const Timeline& timeline,
     return std::make_unique<RangeTable>(*ranges, timeline, most_kept);
   if (view == kKernelExecutions) return std::make_unique<KernelExecutionTable>(timeline, options, most_kept);
   if (view == kProjectedRanges) return std::make_unique<ProjectionTable>(timeline, most_kept);
+  if (view == kKernelsInRanges) return std::make_unique<KernelsInRangesTable>(timeline, options, most_kept);
   return nullptr;
 }
 
 bool has_sums(std::string_view view) noexcept {
   return view_named(kCudaSumViews, view) != nullptr || view_named(kRangeSumViews, view) != nullptr ||
-         view == kKernelExecutions || view == kProjectedRanges;
+         view == kKernelExecutions || view == kProjectedRanges || view == kKernelsInRanges;
 }
 
 bool needs_launch_calls(std::string_view view, const ViewOptions& options) noexcept {
-  return options.is(kNvtxName) || view == kKernelExecutions || view == kProjectedRanges;
+  return options.is(kNvtxName) || view == kKernelExecutions || view == kProjectedRanges || view == kKernelsInRanges;
 }
 
 // ---- of a loaded timeline -----------------------------------------------------------------------------------------
 
 Result<Table> make_nvtx_gpu_proj_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
   return whole(kProjectedRanges, projected, options);
+}
+
+Result<Table> make_nvtx_kern_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return whole(kKernelsInRanges, projected, options);
 }
 
 Result<Table> make_nvtx_sum(const ProjectedTimeline& projected, const ViewOptions& options) {

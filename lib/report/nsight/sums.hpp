@@ -5,6 +5,7 @@
 #include "report/table.hpp"
 #include "report/view.hpp"
 
+#include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
@@ -21,8 +22,8 @@ class Sums {
  public:
   virtual ~Sums() = default;
   /// Of all rows, or of those of a window, which the timeline holds now.
-  virtual void add_whole() = 0;
-  virtual void add(const analysis::nsight::RowsOfWindow& window) = 0;
+  virtual Status add_whole() = 0;
+  virtual Status add(const analysis::nsight::RowsOfWindow& window) = 0;
   virtual Table table() const = 0;
   /// False: medians are exact to `precision()`.
   virtual bool is_exact() const noexcept = 0;

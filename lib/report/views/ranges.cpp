@@ -6,10 +6,10 @@
 #include "report/range_report.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
+#include "report/views/instances.hpp"
 #include "report/views/pass_columns.hpp"
 #include "report/views/path_rows.hpp"
 #include "report/views/payload_columns.hpp"
-#include "report/views/range_paths.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-// `ranges`: one row a name, or an instance. `tree`: one row a path.
+// `ranges`: one row a name (instances.cpp: one row a range). `tree`: one row a path.
 namespace rangefinder::report {
 namespace {
 
@@ -94,98 +94,6 @@ std::int64_t self_time_of_all(const RangeGroups& groups) {
   std::int64_t sum = 0;
   for (const RangeGroup& group : groups.rows) sum += group.host_self_ns;
   return sum;
-}
-
-/// "main 4711"; traces of torch.profiler have the number in the name.
-std::string numbered_name(const ThreadInfo& thread) {
-  const std::string number = std::to_string(thread.tid);
-  if (thread.name.find(number) != std::string::npos) return thread.name;
-  return thread.name.empty() ? number : thread.name + " " + number;
-}
-
-struct InstanceRow {
-  RangeIndex range;
-  Paths::Node path;
-  const DeviceFigures& all;
-
-  /// The device's figures where there are any.
-  const DeviceFigures* busy() const noexcept { return all.gpu_ops != 0 ? &all : nullptr; }
-};
-
-/// What few inputs have, by range.
-struct RangeExtras {
-  RangeExtras(const Timeline& timeline, const Projection& projection)
-      : conditional(analysis::conditional_ops_of_ranges(timeline, projection)),
-        estimated(analysis::estimated_times_of_ranges(timeline, projection)),
-        passes(analysis::pass_times_of_ranges(timeline, projection)) {}
-
-  const std::vector<std::int64_t> conditional;
-  const std::vector<std::int64_t> estimated;
-  const analysis::RangePassTimes passes;
-};
-
-void add_columns(ColumnsOf<InstanceRow>& columns, const ProjectedTimeline& projected, const RangeExtras& extras) {
-  using Row = InstanceRow;
-  const Timeline& timeline = projected.timeline();
-  const Projection& projection = projected.projection();
-  const RangeTable& ranges = timeline.ranges;
-  const bool bounded = !timeline.conditional_graphs.empty();
-  const auto if_busy = [](auto get) { return [get](const Row& row) { return figure_of(row.busy(), get); }; };
-  const auto thread = [&](const Row& row) { return numbered_name(timeline.threads[ranges.thread[row.range]]); };
-  const auto host = [&](const Row& row) { return if_that(ranges.is_run(row.range), ranges.run_ns(row.range)); };
-  const auto idle = [](const DeviceFigures& all) {
-    return std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns);
-  };
-  const auto launch_delay = [](const Row& row) { return common::mean(row.all.launch_delay_ns, row.all.gpu_ops); };
-  const auto source_row = [&](const Row& row) {
-    return if_that(ranges.source_row[row.range] >= 0, ranges.source_row[row.range]);
-  };
-  columns.path("Range", &Row::path);
-  columns.text("Thread", thread);
-  columns.text("Payload", [&](const Row& row) { return analysis::payload_text(timeline, row.range); }).if_any();
-  columns.timestamp("Begin", [&](const Row& row) { return ranges.begin_ns[row.range]; });
-  columns.time("Host", host);
-  columns.time("GPU busy", [](const Row& row) { return row.all.gpu_busy_ns; }).if_any();
-  columns.time("GPU self", [&](const Row& row) { return projection.exclusive[row.range].gpu_busy_ns; })
-      .if_room(2)
-      .if_any();
-  columns.time("GPU sum", [](const Row& row) { return row.all.gpu_sum_ns; }).for_programs();
-  columns.timestamp("GPU begin", if_busy(&DeviceFigures::first_ns)).if_room(3).if_any();
-  columns.time("GPU span", if_busy([](const DeviceFigures& all) { return all.gpu_span_ns(); })).for_programs();
-  columns.time("GPU idle", if_busy(idle)).if_room(4).if_any();
-  columns.count("GPU ops", [](const Row& row) { return row.all.gpu_ops; })
-      .if_room(1)
-      .if_any()
-      .bounded_by(common::conditional_title(bounded));
-  columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
-  columns.bytes("Bytes", [](const Row& row) { return row.all.bytes; }).if_room(5).if_any();
-  columns.count("Row", source_row).for_programs();
-  common::add_conditional(columns, bounded, [&](const Row& row) { return extras.conditional[row.range]; });
-  if (!extras.estimated.empty())
-    columns.time("GPU estimated", [&](const Row& row) { return extras.estimated[row.range]; }).if_any();
-  common::add_passes(columns, !projection.pass.empty(), [&](const Row& row) {
-    return extras.passes.empty() ? analysis::PassTimes{} : extras.passes[row.range];
-  });
-  common::add_ids(columns, &Row::path);
-}
-
-Table make_instances(const ProjectedTimeline& projected, const analysis::PayloadCondition* condition) {
-  const Timeline& timeline = projected.timeline();
-  const Projection& projection = projected.projection();
-  const RangeExtras extras(timeline, projection);
-  ColumnsOf<InstanceRow> columns(timeline);
-  add_columns(columns, projected, extras);
-  Table table = columns.table();
-  RangePaths paths(table, projected);
-  const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (!analysis::takes_part(ranges.kind[range], projected.projection_options())) continue;
-    const DeviceFigures& all = projection.inclusive[range];
-    if ((ranges.flags[range] & kBeforeRecording) != 0 && all.gpu_ops == 0) continue;
-    if (condition != nullptr && !condition->holds(timeline, range)) continue;
-    columns.add_row(table, {range, paths.of(range), all});
-  }
-  return table;
 }
 
 /// Which groups instances are in: by payload where that was asked for, and none where the condition does not hold.
@@ -269,8 +177,8 @@ Result<Table> make_ranges(const ProjectedTimeline& projected, const ViewOptions&
     condition = std::move(*parsed);
   }
   const analysis::PayloadCondition* wanted = condition ? &*condition : nullptr;
-  Table table =
-      options.instances ? make_instances(projected, wanted) : make_names(projected, wanted, options.by_payload);
+  Table table = options.instances ? table_of_instances(projected, facts_of(projected), wanted)
+                                  : make_names(projected, wanted, options.by_payload);
   if ((options.by_payload || wanted != nullptr) && !analysis::has_payloads(projected.timeline()))
     table.note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, NVTX payloads)");
   else if (wanted != nullptr && table.row_count() == 0)
