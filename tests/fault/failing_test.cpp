@@ -27,11 +27,11 @@ struct Which {
   std::uint64_t first = 1, step = 1;
 };
 
-/// Every call; of allocations, which are thousands, one of eight and in each run others, unless tests are exhaustive.
+/// Every call; of allocations, which are thousands, one of 16 and in each run others, unless tests are exhaustive.
 /// Under a sanitizer fewer: each process takes long to start there.
 Which some_of_many() {
   if (exhaustive()) return {};
-  constexpr std::uint64_t kStep = sanitized() ? 32 : 8;
+  constexpr std::uint64_t kStep = sanitized() ? 32 : 16;
   return {1 + property_seed("failing allocations") % kStep, kStep};
 }
 

@@ -40,36 +40,36 @@ void compare(const RandomShape& shape, const char* name, int rounds) {
 
 TEST_CASE("the fast projection equals the slow obvious one", "[projection][property]") {
   RandomShape shape;
-  SECTION("anything overlapping anything") { compare(shape, "anything", 4000); }
+  SECTION("anything overlapping anything") { compare(shape, "anything", 2000); }
   SECTION("nested ranges") {
     shape.nested_only = true;
     shape.start_end = false;
-    compare(shape, "nested", 4000);
+    compare(shape, "nested", 2000);
   }
   SECTION("nested ranges, streams in order") {
     shape.nested_only = true;
     shape.start_end = false;
     shape.in_stream_order = true;
-    compare(shape, "nested in order", 3000);
+    compare(shape, "nested in order", 1500);
   }
   SECTION("nested ranges beside start/end ranges, noted launches") {
     shape.nested_only = true;
     shape.notes = RandomShape::Notes::kTrue;
-    compare(shape, "noted", 4000);
+    compare(shape, "noted", 2000);
   }
   SECTION("notes that contradict everything") {
     shape.notes = RandomShape::Notes::kAny;
-    compare(shape, "contradicting notes", 3000);
+    compare(shape, "contradicting notes", 1500);
   }
   SECTION("nodes of autograd") {
     shape.nodes = true;
-    compare(shape, "nodes", 3000);
+    compare(shape, "nodes", 1500);
   }
   SECTION("nodes of autograd, nested ranges, noted launches") {
     shape.nodes = true;
     shape.nested_only = true;
     shape.notes = RandomShape::Notes::kTrue;
-    compare(shape, "nodes and notes", 4000);
+    compare(shape, "nodes and notes", 2000);
   }
   SECTION("nodes of autograd, windows") {
     shape.nodes = true;
@@ -80,19 +80,19 @@ TEST_CASE("the fast projection equals the slow obvious one", "[projection][prope
   SECTION("nodes of CUDA graphs") {
     shape.graphs = true;
     shape.notes = RandomShape::Notes::kAny;
-    compare(shape, "graphs", 3000);
+    compare(shape, "graphs", 1500);
   }
   SECTION("nodes of CUDA graphs and of autograd, nested ranges, noted launches") {
     shape.graphs = true;
     shape.nodes = true;
     shape.nested_only = true;
     shape.notes = RandomShape::Notes::kTrue;
-    compare(shape, "graphs and nodes", 3000);
+    compare(shape, "graphs and nodes", 1500);
   }
   SECTION("windows of recording") {
     shape.windows = true;
     shape.nested_only = true;
-    compare(shape, "windows", 4000);
+    compare(shape, "windows", 2000);
   }
   SECTION("long and deep") {
     shape.nested_only = true;
