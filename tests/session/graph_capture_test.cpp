@@ -21,7 +21,7 @@
 using namespace rangefinder;
 using namespace rangefinder::session;
 using namespace rangefinder::session::testing;
-using rangefinder::testing::exhaustive;
+using rangefinder::testing::at_length;
 using rangefinder::testing::sanitized;
 
 namespace {
@@ -602,7 +602,7 @@ TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
 }
 
 TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
-  if (sanitized() && !exhaustive()) RANGEFINDER_SKIP("millions of ranges on one thread take long under a sanitizer");
+  if (sanitized() && !at_length()) RANGEFINDER_SKIP("millions of ranges on one thread take long under a sanitizer");
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();

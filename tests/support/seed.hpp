@@ -11,9 +11,6 @@
 
 namespace rangefinder::testing {
 
-/// Whether tests try all that they can: ./dev test --all asks for it.
-inline bool exhaustive() { return std::getenv("RANGEFINDER_EXHAUSTIVE") != nullptr; }
-
 /// A sanitizer makes what it checks many times slower.
 constexpr bool sanitized() {
 #if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
@@ -23,9 +20,14 @@ constexpr bool sanitized() {
 #endif
 }
 
-/// How often a test repeats itself: four times as often when exhaustive(), a quarter under a sanitizer.
+/// Whether tests take their time: ./dev test --all asks for it.
+inline bool at_length() { return std::getenv("RANGEFINDER_EXHAUSTIVE") != nullptr; }
+/// Whether they try all that they can. Not under a sanitizer, where that would take hours.
+inline bool exhaustive() { return at_length() && !sanitized(); }
+
+/// How often a test repeats itself: four times as often when at_length(), a quarter under a sanitizer.
 inline int repeats(int times) {
-  if (exhaustive()) times *= 4;
+  if (at_length()) times *= 4;
   return sanitized() ? (times + 3) / 4 : times;
 }
 
