@@ -6,6 +6,8 @@
 #include "source/nvml/nvml_source.hpp"
 #include "source/perf/cpu_counters.hpp"
 
+#include <rangefinder/detail/nvtx.hpp>
+
 #if RANGEFINDER_HAS_CUPTI
 #include "source/counters/counter_source.hpp"
 #include "source/counters/sample_source.hpp"
