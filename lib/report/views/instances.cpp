@@ -2,6 +2,7 @@
 #include "report/views/instances.hpp"
 
 #include "analysis/range_rollup.hpp"
+#include "report/find_column.hpp"
 #include "report/views/common_columns.hpp"
 #include "report/views/pass_columns.hpp"
 #include "report/views/range_paths.hpp"
@@ -84,12 +85,8 @@ void take_host(RangeInstance& row, const Timeline& timeline, const Projection& p
   row.parent_id = parent != kNone ? id_of(parent) : 0;
   row.host_ns = if_that(ranges.is_run(range), ranges.run_ns(range));
   row.source_row = ranges.source_row[range];
+  row.is_before_recording = (ranges.flags[range] & kBeforeRecording) != 0;
   if (std::string payload = analysis::payload_text(timeline, range); !payload.empty()) row.payload = std::move(payload);
-}
-
-/// Of a range that was over before the recording, and owns nothing of it.
-bool is_silent(const RangeTable& ranges, RangeIndex range, const RangeInstance& row) noexcept {
-  return (ranges.flags[range] & kBeforeRecording) != 0 && row.all.gpu_ops == 0;
 }
 
 }  // namespace
@@ -106,8 +103,8 @@ Table table_of_instances(const ProjectedTimeline& projected, const analysis::Rec
     if (condition != nullptr && !condition->holds(timeline, range)) continue;
     RangeInstance row;
     row.all = projection.inclusive[range];
-    if (is_silent(timeline.ranges, range, row)) continue;
     take_host(row, timeline, projection, range, [&](RangeIndex each) { return projected.id_of(each); });
+    if (row.is_silent()) continue;
     row.self_ns = projection.exclusive[range].gpu_busy_ns;
     extras.add_to(row, range);
     row.path = paths.of(range);
@@ -120,6 +117,7 @@ TopInstances::TopInstances(const Timeline& timeline, const ViewOptions& options)
     : timeline_(timeline),
       options_(options),
       columns_(instance_columns(timeline, {.has_estimates = true, .has_passes = true, .has_bounds = true})),
+      id_column_(*find_column(columns_.columns(), "id")),
       no_rows_(columns_.table()) {
   options_.columns.clear();
 }
@@ -163,7 +161,6 @@ void TopInstances::take(const projection::WindowRows& window,
     if (known == nullptr) continue;
     if (window.ends_here(range) || !known->is_named) {
       known->takes_part = analysis::takes_part(timeline_.ranges.kind[range], options_.projection);
-      known->is_before = (timeline_.ranges.flags[range] & kBeforeRecording) != 0;
       known->name = timeline_.ranges.name[range];
       known->is_named = true;
       take_host(known->row, timeline_, projection, range,
@@ -199,7 +196,7 @@ TopInstances::Known* TopInstances::find(std::uint64_t key) {
 }
 
 void TopInstances::offer(Known& known) {
-  if (!known.takes_part || (known.is_before && known.row.all.gpu_ops == 0)) return;
+  if (!known.takes_part || known.row.is_silent()) return;
   ++all_rows_;
   if (is_behind_all(known.row)) return;
   note_path(known.row.place.id);
@@ -259,24 +256,19 @@ Table TopInstances::table_of_rows(const ColumnsOf<RangeInstance>& columns) {
 /// Drops the rows that will not be shown.
 Status TopInstances::prune() {
   Table table = table_of_rows(columns_);
-  const std::size_t filtered_before = table.filtered_rows();
   if (!options_.sort.empty() && !sort_) {
     Result<SortBy> sort = sort_by(table.columns(), options_.sort);
     if (!sort) return std::move(sort).error();
     if (!is_text(table.columns()[sort->column].type)) sort_ = *sort;
   }
   if (Status status = arrange(table, options_); !status.ok()) return status;
-  filtered_rows_ += table.filtered_rows() - filtered_before;
-  const auto id_column =
-      static_cast<std::size_t>(std::find_if(table.columns().begin(), table.columns().end(),
-                                            [](const Column& column) { return column.title == "Id"; }) -
-                               table.columns().begin());
+  filtered_rows_ += table.filtered_rows();
   std::unordered_map<std::int64_t, std::size_t> row_of;
   for (std::size_t row = 0; row < rows_.size(); ++row) row_of.emplace(rows_[row].place.id, row);
   std::vector<RangeInstance> kept;
   kept.reserve(table.row_count());
   for (std::size_t row = 0; row < table.row_count(); ++row)
-    kept.push_back(std::move(rows_[row_of.at(table.number_at(row, id_column))]));
+    kept.push_back(std::move(rows_[row_of.at(table.number_at(row, id_column_))]));
   rows_ = std::move(kept);
   // What filters leave out is counted: those rows have to be looked at.
   const bool is_ordered_by_numbers = options_.sort.empty() || sort_.has_value();

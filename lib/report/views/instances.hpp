@@ -50,6 +50,10 @@ struct RangeInstance {
   analysis::PassTimes pass_ns{};
   std::string payload;
   Paths::Node path = Paths::kNothing;
+  bool is_before_recording = false;
+
+  /// It was over before the recording, and owns nothing of it.
+  bool is_silent() const noexcept { return is_before_recording && all.gpu_ops == 0; }
 };
 
 /// Of a loaded timeline. Null: no condition.
@@ -79,7 +83,6 @@ class TopInstances {
     StringId name = StringId::kEmpty;
     bool is_named = false;  // a window has had its row
     bool takes_part = false;
-    bool is_before = false;  // it was over before the recording
   };
   struct Part {
     StringId name;
@@ -100,6 +103,7 @@ class TopInstances {
   const Timeline& timeline_;
   ViewOptions options_;               // without columns
   ColumnsOf<RangeInstance> columns_;  // all that there can be
+  std::size_t id_column_;
   Table no_rows_;
   std::optional<SortBy> sort_;  // by a column of numbers
 
