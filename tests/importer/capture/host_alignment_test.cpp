@@ -44,7 +44,7 @@ struct Joint {
   const char* name;
 };
 
-/// So many collectives: ranks come when they come, and leave together but for some jitter.
+/// So many collectives: ranks come when they come, and leave within 66 us of each other, less than kLeaveWithin.
 std::vector<Joint> job(std::mt19937_64& random, std::size_t ranks, std::size_t count) {
   std::vector<Joint> all;
   std::int64_t now = 1'000'000'000;
@@ -57,7 +57,7 @@ std::vector<Joint> job(std::mt19937_64& random, std::size_t ranks, std::size_t c
       last = std::max(last, joint.begins.back());
     }
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      joint.ends.push_back(last + static_cast<std::int64_t>(5'000 + any_size(random, 18)));
+      joint.ends.push_back(last + static_cast<std::int64_t>(5'000 + any_size(random, 16)));
     now =
         *std::max_element(joint.ends.begin(), joint.ends.end()) + static_cast<std::int64_t>(below(random, 30'000'000));
     all.push_back(std::move(joint));
