@@ -2,6 +2,7 @@
 #include "analysis/nsight/nvtx_kernels.hpp"
 
 #include "analysis/nsight/slow_nsight.hpp"
+#include "analysis/spread.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 #include "support/timeline_builder.hpp"
@@ -77,7 +78,7 @@ TEST_CASE("kernels in ranges equal a loop over every pair", "[analysis][property
       REQUIRE(expected.count(key) == 1);
       rangefinder::testing::SlowKernelGroup& group = expected.at(key);
       CHECK(row.instances == group.ranges.size());
-      const Spread spread = spread_of(group.durations);
+      const analysis::Spread spread = analysis::spread_of(group.durations);
       CHECK(row.duration.count == spread.count);
       CHECK((row.duration.total == spread.total));
       CHECK((row.duration.median_twice == spread.median_twice));
