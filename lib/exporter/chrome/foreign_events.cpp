@@ -71,7 +71,7 @@ void ForeignEvents::look_at(std::uint32_t row) {
       const RawMember* const member = event.find(name);
       key.append(member != nullptr ? member->value : std::string_view{}).push_back('\n');
     }
-    halves_.push_back({std::move(key), event.time_ns, row, event.phase == "s"});
+    halves_.push_back({std::move(key), event.time_ns, row, event.phase == "s", event.find("args") != nullptr});
   }
 }
 
@@ -88,7 +88,9 @@ void ForeignEvents::pair_flows() {
       shared_.notes.add(ExportNotes::kForeignHalf);
       continue;
     }
-    wanted_[halves_[i].row] = wanted_[halves_[i + 1].row] = true;
+    const FlowHalf &start = halves_[i], &end = halves_[i + 1];
+    wanted_[start.row] = wanted_[end.row] = true;
+    if (start.arguments && end.arguments) starts_.emplace(end.row, start.row);
     ++i;
   }
   halves_.clear();
@@ -136,7 +138,32 @@ void ForeignEvents::take_slice(const Event& event) {
 void ForeignEvents::write() {
   for (std::uint32_t row = 0; row < wanted_.size(); ++row) {
     Event event;
-    if (wanted_[row] && parse(row, event)) write_event(event);
+    if (!wanted_[row] || !parse(row, event)) continue;
+    if (const auto found = starts_.find(row); found != starts_.end()) tell_arguments_apart(event, found->second);
+    write_event(event);
+  }
+}
+
+/// Viewers put the arguments of both halves into one list, and warn of a key that is there twice. The end leaves out
+/// what its start says too; what the start says otherwise becomes "key (end)".
+void ForeignEvents::tell_arguments_apart(Event& end, std::uint32_t start_row) const {
+  Event start;
+  std::vector<RawMember> first, second;
+  if (!parse(start_row, start) || !split_object(start.find("args")->value, first)) return;
+  const auto own = std::find_if(end.members.begin(), end.members.end(), [](const auto& m) { return m.key == "args"; });
+  if (!split_object(own->value, second)) return;
+  for (const RawMember& member : second) {
+    const auto same = std::find_if(first.begin(), first.end(), [&](const auto& m) { return m.key == member.key; });
+    if (same != first.end() && same->value == member.value) continue;
+    end.arguments += end.arguments.empty() ? "{" : ",";
+    append_quoted(end.arguments, same != first.end() ? member.key + " (end)" : member.key);
+    end.arguments.append(":").append(member.value);
+  }
+  if (end.arguments.empty()) {
+    end.members.erase(own);
+  } else {
+    end.arguments += '}';
+    own->value = end.arguments;
   }
 }
 

@@ -5,6 +5,7 @@
 #include "exporter/chrome/timeline_slices.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ class ForeignEvents {
     std::string phase;
     bool timed = false;
     std::int64_t time_ns = 0;
+    std::string arguments;  ///< where they are not those of the input
 
     const RawMember* find(std::string_view key) const noexcept;
     /// False when they are no numbers.
@@ -40,6 +42,7 @@ class ForeignEvents {
     std::int64_t time_ns;
     std::uint32_t row;
     bool start;
+    bool arguments;
   };
 
   bool parse(std::uint32_t row, Event& event) const;
@@ -48,12 +51,14 @@ class ForeignEvents {
   std::optional<TrackId> known_track(const Event& event) const;
   TrackId track_of(std::int64_t pid, std::int64_t tid);
   void pair_flows();
+  void tell_arguments_apart(Event& end, std::uint32_t start_row) const;
   void write_event(const Event& event);
 
   TimelineExport& shared_;
   std::vector<ForeignSlice> slices_;
   std::vector<FlowHalf> halves_;
   std::vector<bool> wanted_;
+  std::map<std::uint32_t, std::uint32_t> starts_;  // row of an end: of its start, where both have arguments
 };
 
 }  // namespace rangefinder::chrome

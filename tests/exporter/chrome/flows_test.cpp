@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
+
+#include <stdexcept>
+#include <string>
 
 using namespace rangefinder;
 using namespace rangefinder::testing;
@@ -105,4 +110,36 @@ TEST_CASE("arrows of several processes never share an id", "[exporter]") {
   const auto arrows = trace.arrows();
   REQUIRE(arrows.size() == 2);
   CHECK(arrows[0].id != arrows[1].id);
+}
+
+TEST_CASE("arguments that both ends of an imported flow have are written once, and told apart where they differ",
+          "[exporter]") {
+  const ScratchFolder folder;
+  write_file(folder.file("in.json"), R"({"traceEvents": [
+  {"ph": "f", "id": 3, "cat": "critical_path", "name": "critical_path", "pid": 1, "tid": 2, "ts": 25, "bp": "e", "args": {"weight": 7, "type": "sync", "to": "b"}},
+  {"ph": "s", "id": 3, "cat": "critical_path", "name": "critical_path", "pid": 1, "tid": 1, "ts": 5, "args": {"weight": 0, "type": "sync"}},
+  {"ph": "s", "id": 4, "cat": "critical_path", "name": "critical_path", "pid": 1, "tid": 1, "ts": 6, "args": {"weight": 0}},
+  {"ph": "f", "id": 4, "cat": "critical_path", "name": "critical_path", "pid": 1, "tid": 2, "ts": 26, "bp": "e", "args": {"weight": 0}},
+  {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 10},
+  {"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 2, "ts": 21, "dur": 10}
+  ]})");
+  const Exported trace = Exported::of_file(folder.file("in.json"));
+  require_sound(trace);
+  CHECK(trace.report.left_out == 0);
+  CHECK(trace.arrows().size() == 2);
+  const auto arguments = [&](const std::string& phase, const std::string& id) {
+    for (const JsonValue& event : trace.document["traceEvents"].items())
+      if (event["ph"].text() == phase && event["id"].text() == id)
+        return event.has("args") ? event["args"] : JsonValue();
+    throw std::runtime_error("no such half: " + phase + " " + id);
+  };
+  CHECK(arguments("s", "3")["weight"].text() == "0");
+  CHECK(arguments("s", "3")["type"].text() == "sync");
+  const JsonValue end = arguments("f", "3");
+  CHECK(end["weight (end)"].text() == "7");
+  CHECK(end["to"].text() == "b");
+  CHECK_FALSE(end.has("weight"));
+  CHECK_FALSE(end.has("type"));
+  CHECK(arguments("s", "4")["weight"].text() == "0");
+  CHECK(arguments("f", "4").kind() == JsonValue::Kind::kNull);
 }
