@@ -86,7 +86,8 @@ struct ChromeExportReport {
 RANGEFINDER_EXPORT Status export_chrome_trace(const std::string& input, const std::string& output,
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);
-/// Of a timeline as it is: with attribution kAuto or kCapture, split_graph_launches first, as the above does.
+/// Of a timeline. With attribution kAuto or kCapture, launches of CUDA graphs that were recorded as a whole are divided
+/// first (split_graph_launches), as by the above; where there are any, in a copy of the timeline.
 RANGEFINDER_EXPORT Status export_chrome_trace(const Timeline& timeline, const std::string& output,
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);

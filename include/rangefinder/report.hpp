@@ -79,21 +79,17 @@ struct ReportViewInfo {
 /// Every view, in the order in which they are listed.
 RANGEFINDER_EXPORT std::vector<ReportViewInfo> report_views();
 
-/// Prepares a timeline for a report with these options: with attribution kAuto or kCapture, launches of CUDA graphs
-/// that were recorded as a whole are divided (split_graph_launches), except for Nsight's views. Call it once per
-/// timeline, before write_report; without it such launches count for the replaying range.
-RANGEFINDER_EXPORT void prepare_for_report(Timeline& timeline, const ReportOptions& options);
-
 /// Writes a report through `sink`, which returns false to stop (kIo then). Text and JSON end with the account of all
-/// device time and with what the recording lost.
+/// device time and with what the recording lost. With attribution kAuto or kCapture, launches of CUDA graphs that were
+/// recorded as a whole are divided first (split_graph_launches), except for Nsight's views; where there are any, in a
+/// copy of the timeline.
 ///
 /// Errors: kNotFound for an unknown view, with the nearest name; kInvalidArgument for a broken expression or column.
 RANGEFINDER_EXPORT Status write_report(const Timeline& timeline, const ReportOptions& options,
                                        const std::function<bool(std::string_view)>& sink);
 
-/// The report of files: load_job, prepare_for_report and write_report. Of one long capture the views `ranges`, `tree`,
-/// `kernels` and `memcpy` (a row per name or path) are added up window by window, in memory that does not grow with the
-/// capture.
+/// The report of files: load_job and write_report. Of one long capture, views that add up (a row per name or path),
+/// most of Nsight's, and lists with `top` are read window by window, in memory that does not grow with the capture.
 ///
 /// Errors: as of load_job and write_report.
 RANGEFINDER_EXPORT Status report_files(const std::vector<std::string>& paths, const LoadOptions& load,

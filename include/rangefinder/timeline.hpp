@@ -70,6 +70,12 @@ struct EarlierCall {
 /// of its `args` object, without the braces, by source_row.
 class RANGEFINDER_EXPORT ArgumentStore {
  public:
+  ArgumentStore() = default;
+  ArgumentStore(const ArgumentStore& other);
+  ArgumentStore(ArgumentStore&&) noexcept = default;
+  ArgumentStore& operator=(const ArgumentStore& other) { return *this = ArgumentStore(other); }
+  ArgumentStore& operator=(ArgumentStore&&) noexcept = default;
+
   /// Rows may come in any order; those in order take the least memory. `source_row` is not negative.
   void add(std::int64_t source_row, std::string_view members);
   /// Empty when nothing was kept.
@@ -89,7 +95,7 @@ class RANGEFINDER_EXPORT ArgumentStore {
     std::int64_t source_row;
     std::string text;
   };
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::vector<std::shared_ptr<char[]>> blocks_;  // what was written is shared with copies
   char* block_at_ = nullptr;
   std::size_t block_left_ = 0;
   detail::Cells<Group> groups_;
@@ -103,11 +109,14 @@ struct ForeignEvent {
   std::string json;  ///< the whole object
 };
 
+/// A value: a copy has tables and texts of its own.
 class RANGEFINDER_EXPORT Timeline {
  public:
   Timeline();
   ~Timeline();
+  Timeline(const Timeline&);
   Timeline(Timeline&&) noexcept;
+  Timeline& operator=(const Timeline&);
   Timeline& operator=(Timeline&&) noexcept;
 
   std::string_view text(StringId id) const noexcept;
@@ -188,7 +197,18 @@ class RANGEFINDER_EXPORT Timeline {
 
  private:
   struct Strings;
-  std::unique_ptr<Strings> strings_;
+  /// A unique_ptr whose copies are copies of what it points to.
+  struct StringsPointer {
+    StringsPointer();
+    ~StringsPointer();
+    StringsPointer(const StringsPointer& other);
+    StringsPointer(StringsPointer&&) noexcept;
+    StringsPointer& operator=(const StringsPointer& other) { return *this = StringsPointer(other); }
+    StringsPointer& operator=(StringsPointer&&) noexcept;
+    Strings* operator->() const noexcept { return owned.get(); }
+    std::unique_ptr<Strings> owned;
+  };
+  StringsPointer strings_;
 };
 
 struct LoadOptions {

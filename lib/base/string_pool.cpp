@@ -25,6 +25,11 @@ std::uint32_t hash_of(std::string_view text) noexcept {
 
 StringPool::StringPool() : slots_(kFirstSlots) { intern({}); }
 
+/// The same texts in the same order have the same ids.
+StringPool::StringPool(const StringPool& other) : StringPool() {
+  for (const std::string_view text : other.texts_) intern(text);
+}
+
 const StringPool::Slot* StringPool::slot_of(std::string_view text, std::uint32_t hash) const noexcept {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {

@@ -15,7 +15,9 @@ namespace rangefinder::base {
 class StringPool {
  public:
   StringPool();
+  StringPool(const StringPool& other);
   StringPool(StringPool&&) noexcept = default;
+  StringPool& operator=(const StringPool& other) { return *this = StringPool(other); }
   StringPool& operator=(StringPool&&) noexcept = default;
 
   std::uint32_t intern(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,7 @@ using Graph = std::pair<ProcessIndex, std::uint32_t>;
 
 class Splitter {
  public:
-  Splitter(Timeline& timeline, const ProjectionOptions& options, std::size_t most_rows)
+  Splitter(const Timeline& timeline, const ProjectionOptions& options, std::size_t most_rows)
       : timeline_(timeline), options_(options), most_rows_(most_rows) {}
 
   std::size_t run() {
@@ -46,16 +47,20 @@ class Splitter {
     find_replays();
     if (replays_.empty()) return 0;
     bound_parts();
-    ActivityTable out;
     for (ActivityIndex row{0}; row < activities.size(); ++row) {
       const Replay* const replay = is_whole(row) ? replay_for(row) : nullptr;
       if (replay == nullptr)
-        out.append(activities.row(row));
+        out_.append(activities.row(row));
       else
-        divide(row, *replay, out);
+        divide(row, *replay);
     }
-    if (split_ != 0) timeline_.activities = std::move(out);
     return split_;
+  }
+
+  /// Moves what `run` made into a timeline like the one it read.
+  void give_to(Timeline& timeline) {
+    if (split_ != 0) timeline.activities = std::move(out_);
+    if (!note_.empty()) timeline.notes.push_back(std::move(note_));
   }
 
  private:
@@ -120,9 +125,9 @@ class Splitter {
     for (auto& [graph, replays] : replays_)
       for (Replay& replay : replays) left_out = std::max(left_out, keep_largest(replay, most));
     if (left_out != 0)
-      timeline_.notes.push_back("of launches of CUDA graphs that were recorded as a whole, the parts of up to " +
-                                base::with_thousands(left_out) +
-                                " ranges each, the smallest, stay on the ranges that replay them: there are too many");
+      note_ = "of launches of CUDA graphs that were recorded as a whole, the parts of up to " +
+              base::with_thousands(left_out) +
+              " ranges each, the smallest, stay on the ranges that replay them: there are too many";
   }
 
   /// The others go to the replay's own. Returns how many did.
@@ -162,7 +167,7 @@ class Splitter {
     return known ? &replay : nullptr;
   }
 
-  void divide(ActivityIndex row, const Replay& replay, ActivityTable& out) {
+  void divide(ActivityIndex row, const Replay& replay) {
     ++split_;
     const ActivityTable& activities = timeline_.activities;
     const std::int64_t begin = activities.begin_ns[row];
@@ -185,15 +190,17 @@ class Splitter {
       part.captured = share.captured;
       part.estimated = true;
       part.source_row = -1;  // what the input says of the whole is not true of a part
-      out.append(part);
+      out_.append(part);
     }
   }
 
-  Timeline& timeline_;
+  const Timeline& timeline_;
   ProjectionOptions options_;
   std::size_t most_rows_;
   std::map<Graph, std::size_t> launches_;  // recorded as a whole
   std::map<Graph, std::vector<Replay>> replays_;
+  ActivityTable out_;
+  std::string note_;
   std::size_t split_ = 0;
 };
 
@@ -201,7 +208,19 @@ class Splitter {
 
 std::size_t projection::split_graph_launches(Timeline& timeline, const ProjectionOptions& options,
                                              std::size_t most_rows) {
-  return Splitter(timeline, options, most_rows).run();
+  Splitter splitter(timeline, options, most_rows);
+  const std::size_t split = splitter.run();
+  splitter.give_to(timeline);
+  return split;
+}
+
+std::optional<Timeline> projection::with_split_graph_launches(const Timeline& timeline,
+                                                              const ProjectionOptions& options) {
+  Splitter splitter(timeline, options, kMaxRows);
+  if (splitter.run() == 0) return std::nullopt;
+  Timeline divided = timeline;
+  splitter.give_to(divided);
+  return divided;
 }
 
 void projection::split_graph_launches_of_window(Timeline& window, std::size_t own_activities,

@@ -36,9 +36,18 @@ struct Timeline::Strings {
   base::StringPool pool;
 };
 
-Timeline::Timeline() : strings_(std::make_unique<Strings>()) {}
+Timeline::StringsPointer::StringsPointer() : owned(std::make_unique<Strings>()) {}
+Timeline::StringsPointer::~StringsPointer() = default;
+Timeline::StringsPointer::StringsPointer(const StringsPointer& other)
+    : owned(other.owned ? std::make_unique<Strings>(*other.owned) : nullptr) {}
+Timeline::StringsPointer::StringsPointer(StringsPointer&&) noexcept = default;
+Timeline::StringsPointer& Timeline::StringsPointer::operator=(StringsPointer&&) noexcept = default;
+
+Timeline::Timeline() = default;
 Timeline::~Timeline() = default;
+Timeline::Timeline(const Timeline&) = default;
 Timeline::Timeline(Timeline&&) noexcept = default;
+Timeline& Timeline::operator=(const Timeline&) = default;
 Timeline& Timeline::operator=(Timeline&&) noexcept = default;
 
 std::string_view Timeline::text(StringId id) const noexcept {
@@ -58,6 +67,14 @@ std::uint32_t Timeline::string_count() const noexcept { return strings_->pool.si
 
 std::uint64_t Timeline::text_bytes() const noexcept { return strings_->pool.memory_bytes(); }
 
+/// Blocks are shared up to what was written; the copy begins a block of its own.
+ArgumentStore::ArgumentStore(const ArgumentStore& other)
+    : blocks_(other.blocks_),
+      groups_(other.groups_),
+      last_row_(other.last_row_),
+      late_(other.late_),
+      bytes_(other.bytes_) {}
+
 void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
   if (source_row <= last_row_) {
     late_.push_back({source_row, std::string(members)});
@@ -69,7 +86,7 @@ void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
   if (!fits) {
     block_left_ = std::max(most_bytes, kBlock);
     // Not cleared: pages that no text reaches take no memory.
-    blocks_.push_back(std::unique_ptr<char[]>(new char[block_left_]));
+    blocks_.push_back(std::shared_ptr<char[]>(new char[block_left_]));
     block_at_ = blocks_.back().get();
   }
   char* at = block_at_;

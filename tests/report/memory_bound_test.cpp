@@ -117,7 +117,6 @@ int run_bounded(const std::string& path, const char* view, std::int64_t bound) {
   if (!timeline) return 1;
   ReportOptions options;
   options.view = view;
-  prepare_for_report(*timeline, options);
   return write_report(*timeline, options, [](std::string_view) { return true; }).ok() ? 0 : 2;
 }
 

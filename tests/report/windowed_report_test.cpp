@@ -41,7 +41,6 @@ std::string data_folder() {
 std::string loaded(const std::string& path, const ReportOptions& options) {
   Result<Timeline> timeline = load_timeline(path);
   REQUIRE(timeline);
-  prepare_for_report(*timeline, options);
   return rendered(*timeline, options);
 }
 

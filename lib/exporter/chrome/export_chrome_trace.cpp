@@ -4,11 +4,13 @@
 #include "exporter/chrome/byte_sink.hpp"
 #include "exporter/chrome/capture_feed.hpp"
 #include "exporter/chrome/timeline_feed.hpp"
+#include "projection/split_graph_launches.hpp"
 
 #include <rangefinder/exporters.hpp>
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace rangefinder {
 namespace {
@@ -78,15 +80,24 @@ bool is_capture(const std::string& path) {
           std::memcmp(first.data(), format::kLiveMagic.data(), first.size()) == 0);
 }
 
-}  // namespace
-
-Status export_chrome_trace(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
-                           ChromeExportReport* report) {
+/// Launches of graphs are divided already.
+Status export_timeline(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
+                       ChromeExportReport* report) {
   return export_with(output, options, report,
                      [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
                        events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
                        return Status();
                      });
+}
+
+ProjectionOptions projection_of(const ChromeExportOptions& options) { return {options.attribution, true, false}; }
+
+}  // namespace
+
+Status export_chrome_trace(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
+                           ChromeExportReport* report) {
+  const std::optional<Timeline> divided = projection::with_split_graph_launches(timeline, projection_of(options));
+  return export_timeline(divided ? *divided : timeline, output, options, report);
 }
 
 Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
@@ -105,8 +116,8 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
   load.max_memory_bytes = options.max_memory_bytes;
   Result<Timeline> timeline = load_timeline(input, load);
   if (!timeline) return std::move(timeline).error().with_context("export");
-  (void)split_graph_launches(*timeline, {options.attribution, true, false});
-  return export_chrome_trace(*timeline, output, options, report);
+  (void)split_graph_launches(*timeline, projection_of(options));
+  return export_timeline(*timeline, output, options, report);
 }
 
 }  // namespace rangefinder

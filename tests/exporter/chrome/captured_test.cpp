@@ -114,6 +114,7 @@ TEST_CASE("launches recorded as a whole are divided in the trace, and are known 
   REQUIRE(graphs.size() == (whole ? 2 : 6));
   CHECK(graphs.front()["graph launch"].text() == (whole ? "whole" : "estimated part"));
   CHECK_FALSE(trace.all("kernel", "a").front().has("graph launch"));
+  CHECK(Exported::of(load(capture), options).all("kernel", "CUDA graph 1").size() == graphs.size());
   const std::string written = folder.file("a.pt.trace.json");
   REQUIRE(export_chrome_trace(capture, written, options).ok());
   Timeline once = load(written);
