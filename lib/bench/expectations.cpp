@@ -19,7 +19,7 @@ namespace {
 constexpr int kExpectationsVersion = 1;
 constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kMinAllowance_ns = 10;
 constexpr double kTimeRatioShare = 0.08, kBytesRatioShare = 0.05;
-constexpr std::size_t kMostRuns = 20;
+constexpr std::size_t kMaxRuns = 20;
 
 constexpr std::array<std::string_view, 6> kStates{"new", "met", "improved", "regressed", "missing", "not_reported"};
 
@@ -46,7 +46,7 @@ Json ratio_entries(const std::vector<Ratio>& ratios, JsonView before) {
     std::vector<double> runs;
     for (const JsonView run : before[ratio.name]["runs"].items()) runs.push_back(run.number());
     runs.push_back(four_digits(ratio.value));
-    if (runs.size() > kMostRuns) runs.erase(runs.begin());
+    if (runs.size() > kMaxRuns) runs.erase(runs.begin());
     out[ratio.name] = Json::object({{"least", four_digits(least_of(ratio.name, runs))}, {"runs", runs}});
   }
   return out;

@@ -16,7 +16,7 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr std::int64_t kRounds = 5, kMostRounds = 20, kStepsOfARound = 10, kProfiledSteps = 3;
+constexpr std::int64_t kRounds = 5, kMaxRounds = 20, kStepsOfARound = 10, kProfiledSteps = 3;
 
 Status append_samples(JsonView answer, VariantResult& variant, std::int64_t expected) {
   for (const JsonView each : answer["wall_ns"].items()) variant.wall_ns.push_back(each.number());
@@ -192,7 +192,7 @@ class Measurement {
   /// A B A B: what drifts meets both variants alike. More steps make more rounds, not longer ones.
   Status time() {
     const std::int64_t rounds =
-        std::min(row_.iterations, std::clamp(row_.iterations / kStepsOfARound, kRounds, kMostRounds));
+        std::min(row_.iterations, std::clamp(row_.iterations / kStepsOfARound, kRounds, kMaxRounds));
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
       for (Two& two : variants_) {

@@ -68,7 +68,7 @@ std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, c
   const std::vector<ActivityIndex> owned = owned_by_begin(activities, projection, ranges);
   std::uint64_t steps = members.size();
   for (const ActivityIndex row : owned) steps += projection.depth[projection.owner[row]] + 1;
-  const bool is_too_deep = steps > kMostSteps;
+  const bool is_too_deep = steps > kMaxSteps;
   is_exact_ = is_exact_ && !is_too_deep;
   for (const ActivityIndex row : is_too_deep ? std::vector<ActivityIndex>() : owned) {
     const DeviceIndex device = window.streams[activities.stream[row]].device;

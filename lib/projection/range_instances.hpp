@@ -70,7 +70,7 @@ class RangeInstances {
   static void for_each_busy(Instance& instance, Use use);
 
   // Of activities and the ranges around them, in one window: those of hundreds of thousands, a few hundred deep.
-  static constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
+  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 26;
 
   bool all_;
   bool is_exact_ = true;

@@ -45,7 +45,7 @@ std::string Paths::id_stack(Node node) const {
   constexpr std::size_t kOfMany = 16;
   constexpr std::string_view kMore = ":...";
   const bool many = depth(node) >= kDeepest;
-  std::array<char, kDeepest * kMostDigits> text;  // filled from its end
+  std::array<char, kDeepest * kMaxDigits> text;  // filled from its end
   char* begin = text.end();
   for (std::size_t count = 0; node != kNothing && (!many || count < kOfMany); node = around(node), ++count) {
     begin = write_plain_number(begin, id(node), 0);
@@ -60,7 +60,7 @@ std::string Paths::name_tree(Node node) const {
   const std::uint32_t levels = depth(node);
   const std::size_t dashes = 2 * std::size_t{levels <= kDeepest ? levels : kOfMany};
   std::string out;
-  out.reserve(dashes + kMostDigits + name(node).size());
+  out.reserve(dashes + kMaxDigits + name(node).size());
   out.append(dashes, '-');
   if (levels > kDeepest) {
     out += '[';

@@ -116,7 +116,7 @@ std::vector<std::string> unique_keys(const std::vector<Column>& columns) {
 }
 
 void append_plain_number(std::string& out, std::int64_t value, int places) {
-  char digits[kMostDigits];
+  char digits[kMaxDigits];
   char* const end = std::end(digits);
   const char* const begin = write_plain_number(end, value, places);
   out.append(begin, static_cast<std::size_t>(end - begin));

@@ -202,9 +202,9 @@ std::vector<std::string> unique_keys(const std::vector<Column>& columns);
 /// The value with its decimals and nothing else: "12.5", "-3".
 std::string plain_number(std::int64_t value, int places);
 void append_plain_number(std::string& out, std::int64_t value, int places);
-/// Writes it to where it ends at `end`, at most kMostDigits bytes, and says where it begins.
+/// Writes it to where it ends at `end`, at most kMaxDigits bytes, and says where it begins.
 char* write_plain_number(char* end, std::int64_t value, int places) noexcept;
-inline constexpr std::size_t kMostDigits = 32;
+inline constexpr std::size_t kMaxDigits = 32;
 /// A cell of a column of numbers, exactly.
 void append_exact(std::string& out, const Column& column, std::int64_t cell);
 

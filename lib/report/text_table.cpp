@@ -77,7 +77,7 @@ struct Title {
 std::string indentation(std::uint32_t depth) {
   constexpr std::uint32_t kDeepest = 32;
   std::string text;
-  text.reserve(std::size_t{2} * kDeepest + kMostDigits);
+  text.reserve(std::size_t{2} * kDeepest + kMaxDigits);
   text.append(std::size_t{2} * std::min(depth, kDeepest), ' ');
   if (depth > kDeepest) {
     text += '[';

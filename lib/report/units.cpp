@@ -53,7 +53,7 @@ std::string readable(std::int64_t value, int places, std::span<const std::string
       }
       continue;
     }
-    char text[kMostDigits + 8];
+    char text[kMaxDigits + 8];
     char* const name = std::end(text) - units[unit].size();
     units[unit].copy(name, units[unit].size());
     name[-1] = ' ';

@@ -426,11 +426,11 @@ class WindowedReport {
 }  // namespace
 
 bool adds_up(const View& view, const ViewOptions& options) noexcept {
-  constexpr std::size_t kMostRows = std::size_t{1} << 18;
+  constexpr std::size_t kMaxTop = std::size_t{1} << 18;
   if (options.by_payload || !options.payload.empty()) return false;
   if (nsight::has_sums(view.name)) return true;
   if (is_list(view, options) || (view.name == "ranges" && options.instances))
-    return options.top != 0 && options.top <= kMostRows;
+    return options.top != 0 && options.top <= kMaxTop;
   if (view.name == "tree" || view.name == "launches") return true;
   return !options.instances &&
          (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy" || view.name == "api");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::uint32_t kGroupRows = 16;
-constexpr std::size_t kMostNumber = 10;
+constexpr std::size_t kMaxNumber = 10;
 
 /// Seven bits a byte, the lowest first.
 char* write_number(char* at, std::uint64_t number) noexcept {
@@ -81,7 +81,7 @@ void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
     bytes_ += sizeof(Late) + members.size();
     return;
   }
-  const std::size_t most_bytes = members.size() + 2 * kMostNumber;
+  const std::size_t most_bytes = members.size() + 2 * kMaxNumber;
   const bool fits = !blocks_.empty() && most_bytes <= block_left_;
   if (!fits) {
     block_left_ = std::max(most_bytes, kBlock);

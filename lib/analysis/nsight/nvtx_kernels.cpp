@@ -193,8 +193,8 @@ Status NvtxKernelSums::add(const RowsOfWindow& window) {
 
 bool NvtxKernelSums::add_thread(const RowsOfWindow& window, ThreadIndex thread, std::span<const Label> kernels,
                                 KernelSweep& sweep) {
-  constexpr std::uint64_t kMostTold = 4'000'000'000;  // of all windows: some 40 s
-  projection::FlatMap known;                          // name << 32 | kernel, as the sweep numbers them -> group
+  constexpr std::uint64_t kMaxTold = 4'000'000'000;  // of all windows: some 40 s
+  projection::FlatMap known;                         // name << 32 | kernel, as the sweep numbers them -> group
   const auto group = [&](std::uint32_t name, std::uint32_t kernel) {
     const std::uint64_t key = std::uint64_t{name} << 32 | kernel;
     if (const std::uint32_t found = known.find(key); found != projection::FlatMap::kAbsent) return found;
@@ -212,7 +212,7 @@ bool NvtxKernelSums::add_thread(const RowsOfWindow& window, ThreadIndex thread, 
   const auto instance = [&](RangeIndex range, std::uint32_t name, std::uint32_t kernel) {
     add_instance(window.key_of(range), group(name, kernel));
   };
-  return sweep.tell(duration, instance) && told_ <= kMostTold;
+  return sweep.tell(duration, instance) && told_ <= kMaxTold;
 }
 
 void NvtxKernelSums::add_instance(std::uint64_t key, std::uint32_t group) {

@@ -66,7 +66,7 @@ class SweepRecorder final : public importer::SweepSink, public importer::Assembl
 
  private:
   // Enough that handing on does not count, and less than an allocator takes from the system each time.
-  static constexpr std::size_t kMostBytes = std::size_t{96} << 10;
+  static constexpr std::size_t kMaxBytes = std::size_t{96} << 10;
 
   template <typename Row>
   void take(const Row& row, std::int64_t begin_ns, std::int64_t end_ns) {
@@ -80,10 +80,10 @@ class SweepRecorder final : public importer::SweepSink, public importer::Assembl
 
   template <typename Step>
   void add(const Step& step, std::size_t more_bytes = 0) {
-    if (part_.steps.empty()) part_.steps.reserve(kMostBytes / sizeof(RecordedSweep::Step));
+    if (part_.steps.empty()) part_.steps.reserve(kMaxBytes / sizeof(RecordedSweep::Step));
     part_.steps.emplace_back(step);
     bytes_ += sizeof(RecordedSweep::Step) + more_bytes;
-    if (bytes_ + sizeof(RecordedSweep::Step) > kMostBytes) hand_on();
+    if (bytes_ + sizeof(RecordedSweep::Step) > kMaxBytes) hand_on();
   }
 
   Relay<RecordedSweep>& relay_;

@@ -39,7 +39,7 @@ class Relay {
   void hand_on(Work work, std::size_t bytes) {
     if (!thread_.joinable()) return use_(work);
     std::unique_lock lock(mutex_);
-    taken_.wait(lock, [this] { return failure_ != nullptr || waiting_bytes_ < kMostWaiting; });
+    taken_.wait(lock, [this] { return failure_ != nullptr || waiting_bytes_ < kMaxWaiting; });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     waiting_.push_back({std::move(work), bytes});
     waiting_bytes_ += bytes;
@@ -55,7 +55,7 @@ class Relay {
  private:
   // Enough that one thread has something to do while the other one projects a window, or writes one: with 1 MiB an
   // export took a quarter longer.
-  static constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
+  static constexpr std::size_t kMaxWaiting = std::size_t{4} << 20;
   struct Waiting {
     Work work;
     std::size_t bytes;
