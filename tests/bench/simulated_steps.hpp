@@ -40,7 +40,7 @@ class SimulatedSteps {
  public:
   static constexpr std::int64_t kCallNs = 4 * kMicrosecond, kLatencyNs = 5 * kMicrosecond, kReturnNs = 6 * kMicrosecond;
 
-  /// As the worker's: the device is waited for at both ends.
+  /// As the worker's: it synchronizes the device at both ends.
   template <typename Body>
   void step(Body body) {
     range("step", [&] {

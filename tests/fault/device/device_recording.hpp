@@ -33,7 +33,7 @@ class DeviceRecording : public Recording {
   }
 
   /// Whatever went wrong, this holds: the recording ends, its file is whole and says what it lost, every range is in
-  /// it, and device time is divided without rest.
+  /// it, and the parts of the device time are exhaustive and disjoint.
   Timeline stop() {
     CHECK((*this)->stop().ok());
     Result<CaptureInfo> inspected = inspect_capture(path(), true);

@@ -103,7 +103,7 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
   CHECK(counting.counted(health::lost_range_counters) == 0);
 }
 
-TEST_CASE("the device is waited for, so that a range has its own work alone", "[counters]") {
+TEST_CASE("the device is synchronized, so that a range has its own work alone", "[counters]") {
   const ProfiledProcess process;
   Counting counting(process, options_of("gpu_time_ns", {"layer"}));
   FakeKernel kernel;
