@@ -29,6 +29,8 @@ constexpr std::uint64_t kMinNameBytes = std::uint64_t{256} << 10;
 constexpr std::uint32_t kMinBlocks = 4;
 constexpr std::uint32_t kGrowBlocks = 256;  // 16 MiB a step
 constexpr std::uint32_t kPreparedAtStart = 64;
+constexpr std::uint32_t kDrainedShare = 4;  // of the blocks, most that are kept when they have been drained
+constexpr std::uint32_t kFreeShare = 8;     // of the blocks, fewest free ones beside them
 constexpr std::uint64_t kBlockBytes = detail::kBlockBytes;
 
 void* reserve(std::size_t bytes, int protection) noexcept {
@@ -82,6 +84,7 @@ Result<Arena*> Arena::create(const ArenaOptions& options) {
 }
 
 Status Arena::map(const ArenaOptions& options) {
+  keep_newest_ = options.keep_newest;
   const std::uint64_t names_bytes =
       std::max(kMinNameBytes, options.memory_bytes / kNameShare) / kBlockBytes * kBlockBytes;
   // Header and names share the first blocks' alignment, so that everything behind them is aligned too.
@@ -200,7 +203,10 @@ format::BlockHeader* Arena::take_free() noexcept {
 
 void Arena::give_free(format::BlockHeader* given) noexcept {
   given->state.store(static_cast<std::uint32_t>(format::BlockState::kFree), std::memory_order_release);
-  const std::uint32_t position = index_of(given) + 1;
+  push_free(index_of(given) + 1);
+}
+
+void Arena::push_free(std::uint32_t position) noexcept {
   std::uint64_t head = free_head_.load(std::memory_order_relaxed);
   std::uint64_t next = 0;
   do {
@@ -239,6 +245,31 @@ format::BlockHeader* Arena::take_all_full() noexcept {
 format::BlockHeader* Arena::next_full(format::BlockHeader* of) const noexcept {
   const std::uint32_t position = next_[index_of(of)].load(std::memory_order_relaxed);
   return position == 0 ? nullptr : block(position - 1);
+}
+
+void Arena::give_drained(format::BlockHeader* given) noexcept {
+  if (!keep_newest_) return give_free(given);
+  given->state.store(static_cast<std::uint32_t>(format::BlockState::kFree), std::memory_order_release);
+  const std::uint32_t position = index_of(given) + 1;
+  next_[position - 1].store(0, std::memory_order_relaxed);
+  if (drained_last_ != 0)
+    next_[drained_last_ - 1].store(position, std::memory_order_relaxed);
+  else
+    drained_first_ = position;
+  drained_last_ = position;
+  ++drained_count_;
+  free_oldest_drained();
+}
+
+void Arena::free_oldest_drained() noexcept {
+  const std::uint32_t blocks = block_count();
+  while (drained_count_ != 0 && (drained_count_ > blocks / kDrainedShare || free_count() <= blocks / kFreeShare)) {
+    const std::uint32_t oldest = drained_first_;
+    drained_first_ = next_[oldest - 1].load(std::memory_order_relaxed);
+    if (drained_first_ == 0) drained_last_ = 0;
+    --drained_count_;
+    push_free(oldest);
+  }
 }
 
 bool Arena::publish_name(std::uint32_t id, std::string_view text) noexcept {

@@ -18,12 +18,13 @@ struct ArenaOptions {
   std::string live_path;  ///< the live file; empty: private memory, which does not survive a crash
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;
   std::uint64_t limit_bytes = 0;  ///< may grow up to here; 0: never grows
+  bool keep_newest = false;       ///< what was drained last stays in the live file, up to a quarter of the blocks
   format::FileHeader file_header{};
 };
 
 /// The memory of one recording: a live file (or private memory) cut into blocks, and the lists that pass them from
 /// threads to the drain and back. Free blocks are taken last in, first out, so that the set in use stays small and
-/// stays in the cache.
+/// stays in the cache. With `keep_newest`, a drained block is free only after those drained before it.
 ///
 /// An arena is never unmapped while a thread might still write to it: `retire` puts fresh private pages in place of the
 /// file, so that a straggler's record lands nowhere. See Recorder for when the addresses are given back.
@@ -42,6 +43,11 @@ class Arena {
   /// All full blocks, oldest first, linked by `next_full`.
   format::BlockHeader* take_all_full() noexcept;
   format::BlockHeader* next_full(format::BlockHeader* block) const noexcept;
+  /// From the drain alone: the block is free, at once or, with `keep_newest`, later.
+  void give_drained(format::BlockHeader* block) noexcept;
+  /// From the drain alone: frees the oldest of the drained blocks that are kept, where too many are or threads run
+  /// short of free ones.
+  void free_oldest_drained() noexcept;
 
   /// Adds a segment of blocks; false at the limit or when the system refuses. Serialised by the caller.
   bool grow() noexcept;
@@ -72,6 +78,7 @@ class Arena {
  private:
   Arena() = default;
   Status map(const ArenaOptions& options);
+  void push_free(std::uint32_t position) noexcept;
   bool add_blocks(std::uint32_t from, std::uint32_t count) noexcept;
   format::BlockHeader* block(std::uint32_t index) const noexcept {
     return reinterpret_cast<format::BlockHeader*>(blocks_ + std::size_t{index} * detail::kBlockBytes);
@@ -100,6 +107,12 @@ class Arena {
   alignas(64) std::atomic<std::uint32_t> full_head_{0};
   std::atomic<std::uint32_t> full_count_{0};
   std::atomic<std::uint32_t> free_count_{0};
+
+  // The drain's: drained blocks that are kept, oldest first, in a list like the others.
+  bool keep_newest_ = false;
+  std::uint32_t drained_first_ = 0;
+  std::uint32_t drained_last_ = 0;
+  std::uint32_t drained_count_ = 0;
 };
 
 }  // namespace rangefinder::buffer

@@ -55,11 +55,13 @@ void Recorder::drain_full(HostSink& sink, Arena& arena) noexcept {
     drain_block(sink, arena, *block, block->used.load(std::memory_order_acquire));
     if (const std::uint64_t dropped = block->dropped_ranges.load(std::memory_order_relaxed); dropped != 0)
       arena.count(health::dropped_ranges, dropped);
-    arena.give_free(block);
+    arena.give_drained(block);
     freed_.fetch_add(1, std::memory_order_release);
     if (waiting_.load(std::memory_order_relaxed) != 0) futex_wake_all(freed_);
     block = next;
   }
+  // Where no block was full, threads may have taken free ones nevertheless: new threads do.
+  arena.free_oldest_drained();
 }
 
 /// What a thread's open block holds. Its blocks must reach the sink in order, so those before it go first.

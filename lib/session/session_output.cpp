@@ -111,6 +111,7 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   buffer::RecorderOptions recorder;
   recorder.arena.live_path = options_.mode == CaptureMode::kBuffered ? std::string() : output_ + ".live";
   recorder.arena.memory_bytes = options_.memory_bytes / (has_device_source() ? 2 : 1);
+  recorder.arena.keep_newest = options_.mode == CaptureMode::kRing;
   recorder.arena.limit_bytes = options_.overflow == OverflowPolicy::kGrow ? options_.grow_limit_bytes : 0;
   recorder.arena.file_header = format::sealed(header);
   recorder.overflow = overflow_of(options_.overflow);

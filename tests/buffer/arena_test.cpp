@@ -6,7 +6,9 @@
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -60,6 +62,38 @@ TEST_CASE("blocks are aligned to their size and handed out once", "[buffer]") {
   CHECK(arena->take_free() == blocks[5]);
   CHECK(arena->take_free() == blocks[3]);
   CHECK_FALSE(arena->grow());
+}
+
+TEST_CASE("of a flight recorder the blocks drained last are not used again as long as others are free", "[buffer]") {
+  ArenaOptions options;
+  options.memory_bytes = kMemory;
+  options.keep_newest = true;
+  const std::unique_ptr<Arena> arena = make(options);
+  const std::uint32_t kept = arena->block_count() / 4;
+  REQUIRE(kept > 10);
+  std::deque<BlockHeader*> drained;
+  for (std::uint32_t i = 0; i < 10 * arena->block_count(); ++i) {
+    BlockHeader* const block = arena->take_free();
+    REQUIRE(block != nullptr);
+    REQUIRE(std::find(drained.begin(), drained.end(), block) == drained.end());
+    arena->give_drained(block);
+    drained.push_back(block);
+    if (drained.size() > kept) drained.pop_front();
+  }
+  // Many new threads at once find all blocks that are not kept, and soon those too, oldest first.
+  const std::vector<BlockHeader*> free = take_all(*arena);
+  CHECK(free.size() == arena->block_count() - kept);
+  arena->free_oldest_drained();
+  std::vector<BlockHeader*> last = take_all(*arena);
+  CHECK(last.size() > arena->block_count() / 8);
+  std::reverse(last.begin(), last.end());
+  CHECK(std::equal(last.begin(), last.end(), drained.begin()));
+  std::size_t more = 0;
+  for (std::size_t taken = 1; taken != 0; more += taken) {
+    arena->free_oldest_drained();
+    taken = take_all(*arena).size();
+  }
+  CHECK(last.size() + more == kept);
 }
 
 TEST_CASE("full blocks reach the drain in the order in which they became full", "[buffer]") {

@@ -12,6 +12,9 @@ namespace rangefinder::testing {
 
 inline constexpr std::size_t kPublishers = 2;
 
+// By the remainder of the seed divided by 4: what the program does beside recording; a slow one only with a ring.
+inline constexpr std::uint64_t kFlushingPublisher = 1, kSteppingPublisher = 2, kSlowPublisher = 3;
+
 inline constexpr unsigned kForkingThreads = 8;
 #ifdef RANGEFINDER_THREAD_SANITIZER
 inline constexpr unsigned kForksOfEach = 8;  // each copies the sanitizer's memory

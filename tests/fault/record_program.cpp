@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -71,8 +72,8 @@ class Stack {
   std::size_t size_ = 0;
 };
 
-/// For ever.
-void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
+/// For ever. Slowly: with a pause now and then, in which the drain has the time for what is there.
+void record(std::uint64_t seed, std::atomic<std::uint64_t>& published, bool slowly) {
   RangeSequence sequence(seed);
   Stack open;
   std::uint64_t begun = 0;
@@ -82,6 +83,7 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
     if (!action.begins) {
       open.pop();
       published.store(++ended, std::memory_order_release);
+      if (slowly && ended % 1024 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     } else if (action.has_value) {
       open.push(std::string_view(RangeSequence::name(action.name)), Payload(begun++));
     } else {
@@ -104,14 +106,15 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
   auto* const published = static_cast<Published*>(memory);
   Session session(options);
   if (!session.status().ok()) std::exit(4);
+  const bool slowly = options.mode == CaptureMode::kRing && seed % 4 == rangefinder::testing::kSlowPublisher;
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < rangefinder::testing::kPublishers; ++t)
-    threads.emplace_back([=] { record(seed + t, published->ended[t]); });
+    threads.emplace_back([=] { record(seed + t, published->ended[t], slowly); });
   published->started.store(1, std::memory_order_release);
   for (;;) {
-    if (seed % 4 == 1)
+    if (seed % 4 == rangefinder::testing::kFlushingPublisher)
       (void)session.flush();
-    else if (seed % 4 == 2)
+    else if (seed % 4 == rangefinder::testing::kSteppingPublisher)
       session.step();
     else
       ::pause();
