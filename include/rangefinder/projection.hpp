@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/large_page_allocator.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <array>
@@ -93,28 +94,36 @@ class RangeFigures {
   const DeviceFigures& operator[](RangeIndex range) const noexcept {
     static constexpr DeviceFigures kNoWork;
     const std::uint32_t place = range < place_.size() ? place_[range] : 0;
-    return place == 0 ? kNoWork : blocks_[(place - 1) / kBlockRows][(place - 1) % kBlockRows];
+    return place == 0 ? kNoWork : row(place - 1);
   }
   /// `range` is below size().
   void set(RangeIndex range, const DeviceFigures& figures) {
     if (place_.empty()) place_.resize(size_);
     std::uint32_t& place = place_[range];
     if (place != 0) {
-      blocks_[(place - 1) / kBlockRows][(place - 1) % kBlockRows] = figures;
+      const_cast<DeviceFigures&>(row(place - 1)) = figures;
     } else if (figures.gpu_ops != 0) {
-      if (rows_ % kBlockRows == 0) blocks_.emplace_back().reserve(kBlockRows);
+      if (rows_ % (rows_ < kLargeRows ? kSmallRows : kLargeRows) == 0) add_block();
       blocks_.back().push_back(figures);
       place = ++rows_;
     }
   }
 
  private:
-  // Blocks, because a vector that grows holds its rows twice for a while.
-  static constexpr std::size_t kBlockRows = 4096;
+  // Blocks, because a vector that grows holds its rows twice for a while: the first of 256 KiB, then of 2 MiB, each of
+  // which is a large page.
+  static constexpr std::uint32_t kSmallRows = 4096;
+  static constexpr std::uint32_t kSmallBlocks = 8;
+  static constexpr std::uint32_t kLargeRows = kSmallBlocks * kSmallRows;
+  const DeviceFigures& row(std::uint32_t index) const noexcept {
+    return index < kLargeRows ? blocks_[index / kSmallRows][index % kSmallRows]
+                              : blocks_[kSmallBlocks - 1 + index / kLargeRows][index % kLargeRows];
+  }
+  RANGEFINDER_EXPORT void add_block();
   std::size_t size_ = 0;
   std::uint32_t rows_ = 0;
   std::vector<std::uint32_t> place_;  // by range: its row, counted from 1. Empty while no range has one
-  std::vector<std::vector<DeviceFigures>> blocks_;
+  std::vector<std::vector<DeviceFigures, detail::LargePageAllocator<DeviceFigures>>> blocks_;
 };
 
 /// Device activity on ranges. Columns `exclusive` and `inclusive` are parallel to Timeline::ranges; rows of ranges that

@@ -157,4 +157,8 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options) {
   return projection::project(timeline, options, true, nullptr);
 }
 
+void RangeFigures::add_block() {
+  projection::reserve_large(blocks_.emplace_back(), rows_ < kLargeRows ? kSmallRows : kLargeRows);
+}
+
 }  // namespace rangefinder

@@ -413,3 +413,27 @@ TEST_CASE("times at the edges of what a number holds do no harm", "[projection]"
     CHECK(projection.inclusive[RangeIndex(0)].gpu_ops >= 3);
   }
 }
+
+TEST_CASE("figures of ranges are kept however many have work", "[projection]") {
+  constexpr std::uint32_t kRanges = 400'000;  // Three of four have work: more than the small blocks hold.
+  const auto has_work = [](std::uint32_t range) { return range % 4 != 3; };
+  const auto figures = [](std::uint32_t range, std::uint64_t gpu_ops) {
+    DeviceFigures row;
+    row.gpu_ops = gpu_ops;
+    row.gpu_sum_ns = range;
+    return row;
+  };
+  RangeFigures all(kRanges);
+  for (std::uint32_t range = kRanges; range-- > 0;) all.set(RangeIndex(range), figures(range, has_work(range) ? 1 : 0));
+  for (std::uint32_t range = 0; range < kRanges; range += 5)
+    if (has_work(range)) all.set(RangeIndex(range), figures(range, 2));
+  std::uint32_t wrong = 0;
+  for (std::uint32_t range = 0; range < kRanges; ++range) {
+    const DeviceFigures& row = all[RangeIndex(range)];
+    const std::uint64_t gpu_ops = !has_work(range) ? 0 : range % 5 == 0 ? 2 : 1;
+    if (row.gpu_ops != gpu_ops || row.gpu_sum_ns != (gpu_ops == 0 ? 0 : std::int64_t{range})) ++wrong;
+  }
+  CHECK(all.size() == kRanges);
+  CHECK(wrong == 0);
+  CHECK(all[RangeIndex(kRanges)].gpu_ops == 0);
+}
