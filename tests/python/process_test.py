@@ -92,7 +92,8 @@ def ready(capture):
     began.set()
     goes_on.wait()
     returns.set()
-session = rangefinder.Session(sys.argv[1] + "-%c", active=1, wait=1, repeat=2, stop_timeout_ms=1000, on_capture_ready=ready)
+session = rangefinder.Session(sys.argv[1] + "-%c", active=1, wait=1, repeat=2, stop_timeout_ms=1000,
+                              flush_period_ms=60000, on_capture_ready=ready)  # each cycle is recorded, however slow
 for _ in range(6):
     session.step()
 began.wait()

@@ -19,13 +19,13 @@ struct LargePageAllocator {
 
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
-    return static_cast<T*>(bytes < kPage ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{kPage}));
+    return static_cast<T*>(bytes < kPage ? ::operator new(bytes) : ::operator new (bytes, std::align_val_t{kPage}));
   }
   void deallocate(T* values, std::size_t count) noexcept {
     if (count * sizeof(T) < kPage)
       ::operator delete(values);
     else
-      ::operator delete(values, std::align_val_t{kPage});
+      ::operator delete (values, std::align_val_t{kPage});
   }
   bool operator==(const LargePageAllocator&) const noexcept { return true; }
   bool operator!=(const LargePageAllocator&) const noexcept { return false; }
