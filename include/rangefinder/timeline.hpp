@@ -9,6 +9,7 @@
 #include <rangefinder/timeline/attachment.hpp>
 #include <rangefinder/timeline/autograd_node_table.hpp>
 #include <rangefinder/timeline/call_table.hpp>
+#include <rangefinder/timeline/collective_table.hpp>
 #include <rangefinder/timeline/counter_table.hpp>
 #include <rangefinder/timeline/cpu_counter_table.hpp>
 #include <rangefinder/timeline/cuda_allocation_table.hpp>
@@ -157,6 +158,8 @@ class RANGEFINDER_EXPORT Timeline {
   /// Executable graphs with conditional nodes, by process and ActivityRow::graph, in order; see `is_lower_bound`.
   std::vector<std::pair<ProcessIndex, std::uint32_t>> conditional_graphs;
   OperatorTable operators;
+  CollectiveTable collectives;
+  std::vector<ProcessGroupInfo> process_groups;
   AllocatorEventTable allocator_events;
   SensorSampleTable sensor_samples;
   CpuCounterTable cpu_counters;

@@ -59,6 +59,8 @@ using CallIndex = Index<struct CallRow>;
 using LaunchIndex = Index<struct LaunchRow>;
 using ActivityIndex = Index<struct ActivityRow>;
 using AutogradNodeIndex = Index<struct AutogradNodeRow>;
+using CollectiveIndex = Index<struct CollectiveRow>;
+using ProcessGroupIndex = Index<struct ProcessGroupInfo>;
 using ThreadIndex = Index<struct ThreadInfo>;
 using StreamIndex = Index<struct StreamInfo>;
 using DeviceIndex = Index<struct DeviceInfo>;
@@ -101,6 +103,28 @@ enum class CpuEvent : std::uint8_t {
   kNotCounted = 8,  ///< ns on a processor in which 1 to 5 were not counted: others had the hardware
 };
 inline constexpr std::size_t kCpuEvents = 9;
+
+/// What ranks do together, or two of them with each other. The numbers are those of capture files.
+enum class CollectiveKind : std::uint8_t {
+  kOther = 0,
+  kAllReduce = 1,
+  kAllGather = 2,
+  kReduceScatter = 3,
+  kBroadcast = 4,
+  kReduce = 5,
+  kGather = 6,
+  kScatter = 7,
+  kAllToAll = 8,
+  kSend = 9,
+  kReceive = 10,
+  kBarrier = 11,
+};
+
+/// Who told of a collective. The numbers are those of capture files.
+enum class CollectiveSource : std::uint8_t {
+  kC10d = 1,  ///< PyTorch's process groups
+  kNccl = 2,  ///< NCCL's profiler plugin
+};
 
 /// "No such time" where a time may be absent.
 inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();

@@ -53,7 +53,8 @@ std::uint64_t row_bytes(const Timeline& timeline) noexcept {
   add_tables(timeline.ranges, timeline.calls, timeline.launches, timeline.activities, timeline.syncs,
              timeline.overheads, timeline.cuda_allocations, timeline.marks, timeline.counters, timeline.steps,
              timeline.autograd_nodes, timeline.graph_nodes, timeline.operators, timeline.allocator_events,
-             timeline.sensor_samples, timeline.cpu_counters, timeline.range_metrics, timeline.pm_samples);
+             timeline.sensor_samples, timeline.cpu_counters, timeline.range_metrics, timeline.pm_samples,
+             timeline.collectives);
   add_columns(timeline.kernel_details, timeline.copy_details, timeline.attachments, timeline.threads, timeline.streams);
   return bytes;
 }

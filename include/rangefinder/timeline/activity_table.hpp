@@ -74,6 +74,7 @@ struct ActivityRow {
   /// device; kNoTime where not recorded.
   std::int64_t queued_ns = kNoTime;
   std::int64_t submitted_ns = kNoTime;
+  CollectiveIndex collective = kNone;  ///< of kernels of NCCL and RCCL: what they are a part of
 };
 
 /// Work on devices.
@@ -96,8 +97,10 @@ class ActivityTable : public detail::Table<ActivityTable, ActivityRow> {
   OptionalTableColumn<&ActivityRow::estimated> estimated;
   OptionalTableColumn<&ActivityRow::queued_ns> queued_ns;
   OptionalTableColumn<&ActivityRow::submitted_ns> submitted_ns;
+  OptionalTableColumn<&ActivityRow::collective> collective;
 
   void set_launch(ActivityIndex activity, LaunchIndex value) noexcept { launch.values_[activity] = value; }
+  void set_collective(ActivityIndex activity, CollectiveIndex value) { collective.set(activity, value); }
   void set_captured(ActivityIndex activity, LaunchIndex value) { captured.set(activity, value); }
 
  private:
@@ -106,7 +109,7 @@ class ActivityTable : public detail::Table<ActivityTable, ActivityRow> {
   static auto columns_of(Self& self) noexcept {
     return std::tie(self.kind, self.name, self.stream, self.begin_ns, self.end_ns, self.correlation, self.launch,
                     self.bytes, self.detail, self.graph_node, self.graph, self.external_id, self.source_row,
-                    self.captured, self.estimated, self.queued_ns, self.submitted_ns);
+                    self.captured, self.estimated, self.queued_ns, self.submitted_ns, self.collective);
   }
 };
 

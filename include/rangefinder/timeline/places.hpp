@@ -26,6 +26,7 @@ struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
   std::string host;
+  std::uint32_t clock = 0;  ///< row of Timeline::hosts whose clock it has; 0 where that is empty
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
   /// When its recording, or what a flight recorder still holds of it, began; where the input says.
