@@ -23,6 +23,7 @@ namespace rangefinder {
   X(truncated_names, 8, kLoss, "names cut to 16 KiB")                                                                \
   X(dropped_threads, 9, kLoss, "threads not recorded: no memory for another thread")                                 \
   X(dropped_memory_events, 10, kLoss, "allocations and frees dropped: no free block")                                \
+  X(dropped_collectives, 11, kLoss, "notes of collectives dropped: no free block")                                   \
   X(operators_without_inputs, 12, kLoss, "operators recorded without their inputs: too long, or too many different") \
   X(sampled_out_operators, 13, kNote, "operators left out by sampling, as asked")                                    \
   X(cupti_dropped, 16, kLoss, "device records dropped by CUPTI")                                                     \

@@ -42,6 +42,7 @@ bool has_name(std::uint64_t word) noexcept {
     case RecordKind::kForeignEnd:
     case RecordKind::kNodeBegin:
     case RecordKind::kOperator:
+    case RecordKind::kCollective:
       return true;
     case RecordKind::kExtra:
       return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);

@@ -39,6 +39,11 @@ enum class RecordKind : std::uint8_t {
                         ///< all blocks of the host before the next kHostBlock
   kThreadEvent = 19,    ///< ticks = how often a CPU event (aux = CpuEvent) has occurred on the thread before the record
                         ///< that follows; one that is not said has the count it had
+  kCollective = 20,  ///< a collective is called; id = name that tells its signature, aux = CollectiveKind and, from bit
+                     ///< 8 on, CollectiveSource; a kExtra each follows with handle, group (text, as its name), number
+                     ///< in the group, elements in, elements out, peer, splits in and out (texts); those behind the
+                     ///< last one that is known are left out
+  kCollectivePhase = 21,  ///< aux = CollectivePhase; a kExtra follows with the handle of the collective
 };
 
 /// Beside the kind, the word of a kHostBlock has a bit that says whether the block was freed, 8 bits for the number of

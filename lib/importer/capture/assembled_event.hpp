@@ -56,6 +56,8 @@ inline void tell(AssemblySink& sink, const AssembledSequence& event) { sink.on_s
 inline void tell(AssemblySink& sink, const AssembledNodeBegin& event) { sink.on_node_begin(event.node); }
 inline void tell(AssemblySink& sink, const AssembledNode& event) { sink.on_node(event); }
 inline void tell(AssemblySink& sink, const AssembledMemory& event) { sink.on_memory(event); }
+inline void tell(AssemblySink& sink, const AssembledCollective& event) { sink.on_collective(event); }
+inline void tell(AssemblySink& sink, const AssembledCollectivePhase& event) { sink.on_collective_phase(event); }
 inline void tell(AssemblySink& sink, const AssembledStep& event) { sink.on_step(event); }
 inline void tell(AssemblySink& sink, const AssembledStepItems& event) { sink.on_step_items(event.thread, event.items); }
 
@@ -84,6 +86,8 @@ class AssemblyEvents : public AssemblySink {
   void on_node_begin(const AssembledNode& node) final { self().pass(AssembledNodeBegin{node}); }
   void on_node(const AssembledNode& node) final { self().pass(node); }
   void on_memory(const AssembledMemory& memory) final { self().pass(memory); }
+  void on_collective(const AssembledCollective& collective) final { self().pass(collective); }
+  void on_collective_phase(const AssembledCollectivePhase& phase) final { self().pass(phase); }
   void on_step(const AssembledStep& step) final { self().pass(step); }
   void on_step_items(std::uint32_t thread, std::uint64_t items) final {
     self().pass(AssembledStepItems{items, thread});

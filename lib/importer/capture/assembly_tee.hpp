@@ -37,7 +37,8 @@ class AssemblyTee final : public AssemblyEvents<AssemblyTee> {
 
  private:
   // What HostAssembler::finish tells of.
-  using Held = std::variant<AssembledRange, AssembledNotResumed, AssembledSequence, AssembledNode, AssembledMemory>;
+  using Held = std::variant<AssembledRange, AssembledNotResumed, AssembledSequence, AssembledNode, AssembledMemory,
+                            AssembledCollective>;
 
   AssemblySink& first_;
   AssemblySink& second_;

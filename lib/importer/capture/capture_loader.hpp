@@ -130,6 +130,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   void on_node_begin(const AssembledNode& node) override;
   void on_node(const AssembledNode& node) override;
   void on_memory(const AssembledMemory& memory) override;
+  void on_collective(const AssembledCollective& collective) override;
+  void on_collective_phase(const AssembledCollectivePhase& phase) override;
   void on_step(const AssembledStep& step) override;
   void on_step_items(std::uint32_t thread, std::uint64_t items) override;
 
@@ -147,6 +149,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   void add_launch_ranges();
   void add_nodes();
   void add_operators(bool with_texts);
+  void add_collectives();
   void add_cpu_counters();
   void add_range_metrics();
 
@@ -231,6 +234,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   void keep_nodes(std::int64_t device_ns, std::span<const std::int64_t> node_ends);
   std::vector<std::int64_t> until_of_nodes();
   void keep_ranges(std::int64_t device_ns);
+  void keep_collectives();
   void keep_rest();
   WindowStore::Launch kept_launch(std::size_t row) const;
   OpenIntervals open_ranges() const;
@@ -306,6 +310,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::vector<Node> nodes_;  // that are done
   NodeOrigins node_origins_;
   std::vector<AssembledOperator> operators_;
+  std::vector<AssembledCollective> collectives_;
+  std::vector<AssembledCollectivePhase> collective_phases_;
+  std::unordered_map<std::uint32_t, ProcessGroupIndex> groups_;  // by name
   std::vector<CpuCounts> cpu_counts_;
   std::vector<std::pair<RangeIndex, std::uint32_t>> cpu_counts_of_;  // rows of them, by range
   std::unordered_map<std::uint32_t, InputTexts> input_texts_;        // by name

@@ -354,10 +354,12 @@ void CaptureLoader::keep_rest() {
   node_facts_.clear();
   cpu_counts_.clear();
   cpu_counts_of_.clear();
+  keep_collectives();
   const auto empty = [](auto&... tables) { (tables.cut_to(0), ...); };
   empty(out_.ranges, out_.calls, out_.launches, out_.activities, out_.syncs, out_.overheads, out_.cuda_allocations,
         out_.marks, out_.counters, out_.steps, out_.autograd_nodes, out_.graph_nodes, out_.operators,
-        out_.allocator_events, out_.sensor_samples, out_.cpu_counters, out_.range_metrics, out_.pm_samples);
+        out_.allocator_events, out_.sensor_samples, out_.cpu_counters, out_.range_metrics, out_.pm_samples,
+        out_.collectives);
   out_.kernel_details.clear();
   out_.copy_details.clear();
 }

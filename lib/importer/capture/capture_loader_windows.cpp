@@ -3,6 +3,7 @@
 // as long as it is needed (capture_loader_keep.cpp), and put behind the window's rows ("recalled") only where they do
 // refer to it.
 #include "importer/capture/capture_loader.hpp"
+#include "timeline/collectives.hpp"
 #include "timeline/finish.hpp"
 
 #include <algorithm>
@@ -80,6 +81,7 @@ void CaptureLoader::close_window() {
   recall_replays();
   recall_launches();
   add_operators(options_.operator_inputs);
+  add_collectives();
   add_cpu_counters();
   add_steps();
   earlier_calls_.write(out_.earlier_calls);
@@ -87,6 +89,7 @@ void CaptureLoader::close_window() {
     return std::pair(a.target, a.row) < std::pair(b.target, b.row);
   });
   timeline::join_launches(out_);
+  timeline::join_collectives(out_);
   if (out_.launches.size() > launch_keys_.size()) recall_recent();  // of calls: their ranges are found by time
   // Whoever uses the window may divide its activities: what they say of launches is noted before.
   note_arrivals();

@@ -91,6 +91,7 @@ Status FileLoader::load() {
   add_launch_ranges();
   add_nodes();
   add_operators(options_.operator_inputs || options_.keep_arguments);
+  add_collectives();
   add_cpu_counters();
   add_range_metrics();
   add_steps();

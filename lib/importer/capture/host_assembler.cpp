@@ -22,6 +22,38 @@ constexpr std::uint32_t kMaxDevice = 1u << 16;
 
 }  // namespace
 
+/// The next value, in the order of kCollective's.
+void AssembledCollective::take(std::uint64_t value) noexcept {
+  switch (known++) {
+    case 0:
+      handle = static_cast<std::uint32_t>(value);
+      return;
+    case 1:
+      group = static_cast<std::uint32_t>(value);
+      return;
+    case 2:
+      number = std::max<std::int64_t>(static_cast<std::int64_t>(value), -1);
+      return;
+    case 3:
+      elements_in = std::max<std::int64_t>(static_cast<std::int64_t>(value), -1);
+      return;
+    case 4:
+      elements_out = std::max<std::int64_t>(static_cast<std::int64_t>(value), -1);
+      return;
+    case 5:
+      peer = static_cast<std::int32_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(value), -1, INT32_MAX));
+      return;
+    case 6:
+      in_splits = static_cast<std::uint32_t>(value);
+      return;
+    case 7:
+      out_splits = static_cast<std::uint32_t>(value);
+      return;
+    default:
+      --known;  // of a newer version, or damage
+  }
+}
+
 HostAssembler::Thread& HostAssembler::thread_at(std::uint32_t index) {
   if (index >= threads_.size()) threads_.resize(index + 1);
   if (threads_[index] == nullptr) {
@@ -65,6 +97,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
   settle_started(thread);
   end_memory(thread);
+  end_collective(thread);
   if (kind == RecordKind::kOperator) return on_facts(thread, record);
   thread.pending = {};
   if (kind == RecordKind::kSequence)
@@ -109,6 +142,8 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return;
     case RecordKind::kMemory:
       return begin_memory(index, thread, record);
+    case RecordKind::kCollective:
+      return begin_collective(index, thread, record);
     case RecordKind::kHostBlock:
       return on_host_block(index, thread, record);
     case RecordKind::kStep:
@@ -122,6 +157,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     case RecordKind::kAsyncBegin:
     case RecordKind::kAsyncEnd:
     case RecordKind::kForeignEnd:
+    case RecordKind::kCollectivePhase:
       thread.pending = record;
       return;  // the next record holds what is missing
     default:
@@ -153,6 +189,24 @@ void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Reco
 void HostAssembler::end_memory(Thread& thread) {
   if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0)
     sink_->on_memory(thread.memory);
+}
+
+void HostAssembler::begin_collective(std::uint32_t index, Thread& thread, const Record& record) {
+  AssembledCollective collective;
+  collective.ticks = record.ticks;
+  collective.thread = index;
+  collective.signature = word_id(record.word);
+  const std::uint32_t kind = word_aux(record.word) & 0xFF, source = word_aux(record.word) >> 8;
+  if (kind <= static_cast<std::uint32_t>(CollectiveKind::kBarrier)) collective.kind = static_cast<CollectiveKind>(kind);
+  if (source == static_cast<std::uint32_t>(CollectiveSource::kNccl)) collective.source = CollectiveSource::kNccl;
+  thread.collective = collective;
+  thread.pending = record;
+}
+
+/// Whole when the next record comes. One without a handle was cut off.
+void HostAssembler::end_collective(Thread& thread) {
+  if (word_kind(thread.pending.word) == RecordKind::kCollective && thread.collective.known != 0)
+    sink_->on_collective(thread.collective);
 }
 
 void HostAssembler::on_host_fact(Thread& thread, const Record& record) {
@@ -384,6 +438,18 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       if (thread.memory.known < AssembledMemory::kValues) thread.memory.values[thread.memory.known++] = number;
       thread.pending = base;  // more may follow
       return;
+    case RecordKind::kCollective:
+      thread.collective.take(value.bits);
+      thread.pending = base;  // more may follow
+      return;
+    case RecordKind::kCollectivePhase: {
+      const std::uint32_t phase = word_aux(base.word);
+      if (phase < static_cast<std::uint32_t>(detail::CollectivePhase::kReturned) ||
+          phase > static_cast<std::uint32_t>(detail::CollectivePhase::kWaitEnded))
+        return;
+      return sink_->on_collective_phase(
+          {base.ticks, index, static_cast<std::uint32_t>(number), static_cast<detail::CollectivePhase>(phase)});
+    }
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
       return sink_->on_value(index, value);
@@ -441,6 +507,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   for (const auto& thread : threads_) {
     if (thread == nullptr) continue;
     end_memory(*thread);
+    end_collective(*thread);
     thread->pending = {};
     if (thread->sequence.has_value()) {
       sink_->on_sequence(to_come(*thread));

@@ -3,6 +3,7 @@
 
 #include "format/host_events.hpp"
 
+#include <rangefinder/detail/collectives.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/types.hpp>
 
@@ -117,6 +118,34 @@ struct AssembledMemory {
   std::uint64_t pool() const noexcept { return values[5]; }
 };
 
+/// A collective is called.
+struct AssembledCollective {
+  std::uint64_t ticks = 0;
+  std::int64_t number = -1;  ///< this and the next two: -1: not known
+  std::int64_t elements_in = -1;
+  std::int64_t elements_out = -1;
+  std::uint32_t thread = 0;
+  std::uint32_t signature = 0;  ///< name
+  std::uint32_t handle = 0;
+  std::uint32_t group = 0;  ///< name; 0: not known
+  std::int32_t peer = -1;
+  std::uint32_t in_splits = 0;  ///< this and the next: names; 0: none
+  std::uint32_t out_splits = 0;
+  CollectiveKind kind = CollectiveKind::kOther;
+  CollectiveSource source = CollectiveSource::kC10d;
+  std::uint8_t known = 0;  ///< values that were told
+
+  void take(std::uint64_t value) noexcept;
+};
+
+/// How far a collective is.
+struct AssembledCollectivePhase {
+  std::uint64_t ticks = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t handle = 0;
+  detail::CollectivePhase phase = detail::CollectivePhase::kReturned;
+};
+
 /// How often each CpuEvent has occurred; -1: not known.
 struct CpuCounts {
   std::array<std::int64_t, kCpuEvents> count{-1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -157,6 +186,9 @@ class AssemblySink {
   virtual void on_node(const AssembledNode&) {}
   /// In order of time within a thread.
   virtual void on_memory(const AssembledMemory&) {}
+  /// In order of time within a thread; what another thread tells of it may come earlier.
+  virtual void on_collective(const AssembledCollective&) {}
+  virtual void on_collective_phase(const AssembledCollectivePhase&) {}
   virtual void on_step(const AssembledStep&) {}
   /// What was done in the step that ended with the one reported last on that thread.
   virtual void on_step_items(std::uint32_t thread, std::uint64_t items) { (void)thread, (void)items; }
@@ -249,6 +281,7 @@ class HostAssembler {
     detail::Record pending{};                              // waits for its kExtra
     std::uint64_t started = 0, started_handle = 0;         // key of a start/end range whose value may follow
     AssembledMemory memory;                                // what `pending` began, where that is kMemory
+    AssembledCollective collective;                        // likewise kCollective
     std::vector<std::uint64_t> host_sizes;                 // by number; 0: not said in this block of records
     std::int64_t host_total = -1;                          // likewise; -1: not said
   };
@@ -279,6 +312,8 @@ class HostAssembler {
   void end_node(Thread& thread, std::uint64_t ticks);
   void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);
   void end_memory(Thread& thread);
+  static void begin_collective(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void end_collective(Thread& thread);
   static void on_host_fact(Thread& thread, const detail::Record& record);
   void on_host_block(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);

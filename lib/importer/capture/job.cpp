@@ -56,15 +56,18 @@ std::vector<std::pair<std::int64_t, std::int64_t>> extents(const Timeline& timel
 }  // namespace
 
 void JobHosts::add(const capture::CaptureReader& reader) {
-  const std::string name(reader.metadata("host")), boot(reader.metadata("boot"));
+  add(std::string(reader.metadata("host")), std::string(reader.metadata("boot")), reader.clock().realtime_offset_ns());
+}
+
+void JobHosts::add(const std::string& name, const std::string& boot, std::int64_t realtime_offset_ns) {
   const auto same = [&](const Host& host) {
     return !boot.empty() && !host.boot.empty() ? host.boot == boot : host.info.name == name;
   };
   const auto found = std::find_if(hosts_.begin(), hosts_.end(), same);
   of_process_.push_back(static_cast<std::uint32_t>(found - hosts_.begin()));
   if (found != hosts_.end()) return;
-  const std::int64_t offset = reader.clock().realtime_offset_ns();
-  Host host{boot, offset, HostShift(hosts_.empty() ? 0 : offset - hosts_.front().realtime_offset_ns), {}};
+  const std::int64_t behind = hosts_.empty() ? 0 : realtime_offset_ns - hosts_.front().realtime_offset_ns;
+  Host host{boot, realtime_offset_ns, HostShift(behind), {}};
   host.info.name = name;
   if (hosts_.empty()) host.info.error_ns = 0;
   hosts_.push_back(std::move(host));
@@ -89,6 +92,8 @@ bool JobHosts::align(const Timeline& timeline) {
 
 void JobHosts::describe(Timeline& timeline) const {
   if (of_process_.size() < 2) return;
+  for (std::size_t i = 0; i < of_process_.size() && i < timeline.processes.size(); ++i)
+    timeline.processes[i].clock = of_process_[i];
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const Host& host = hosts_[i];
     timeline.hosts.push_back(host.info);

@@ -18,6 +18,8 @@ class JobHosts {
  public:
   /// The next capture's, in the order of processes.
   void add(const capture::CaptureReader& reader);
+  /// The next process', whose input may not tell what system it ran on: `boot` is empty then, and `name` its own.
+  void add(const std::string& name, const std::string& boot, std::int64_t realtime_offset_ns);
   std::size_t size() const noexcept { return hosts_.size(); }
   std::size_t processes() const noexcept { return of_process_.size(); }
   const HostShift& shift_of_process(std::size_t process) const noexcept { return hosts_[of_process_[process]].shift; }

@@ -3,6 +3,7 @@
 
 #include "importer/capture/file_loader.hpp"
 #include "importer/capture/job.hpp"
+#include "timeline/collectives.hpp"
 #include "timeline/finish.hpp"
 
 #include <algorithm>
@@ -70,6 +71,7 @@ Result<Timeline> load_captures(const std::vector<std::string>& paths, const Load
       [](const Attachment& a, const Attachment& b) { return std::pair(a.target, a.row) < std::pair(b.target, b.row); });
   timeline::sort_metrics(timeline);
   timeline::join_launches(timeline);
+  timeline::join_collectives(timeline);
   timeline::measure_extent(timeline);
   if (options.strict && !timeline.health.complete())
     return Error(ErrorCode::kIncomplete, paths.front() + ": the recording is incomplete; see `rangefinder check`");
