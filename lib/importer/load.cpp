@@ -5,6 +5,7 @@
 #include "format/layout.hpp"
 #include "importer/capture/load_captures.hpp"
 #include "importer/kineto/kineto_importer.hpp"
+#include "importer/load_traces.hpp"
 #include "importer/nsight/nsight_importer.hpp"
 #include "importer/nsight/sqlite_database.hpp"
 
@@ -120,7 +121,7 @@ Result<Timeline> load_all(std::vector<std::string> files, const std::string& all
   return timeline;
 }
 
-/// Ranks of a job each write a trace of torch.profiler, which have no clock in common.
+/// Ranks of a job each write a trace of torch.profiler.
 Result<Timeline> load_folder_of_traces(const std::string& path, const LoadOptions& options) {
   std::vector<std::string> traces;
   for (const char* ending : {".json", ".json.gz", ".sqlite"}) {
@@ -129,10 +130,8 @@ Result<Timeline> load_folder_of_traces(const std::string& path, const LoadOption
     traces.insert(traces.end(), files->begin(), files->end());
   }
   if (traces.empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap) or traces");
-  if (traces.size() == 1) return load_timeline(traces.front(), options);
-  return Error(ErrorCode::kUnsupported,
-               path + ": " + std::to_string(traces.size()) +
-                   " traces and no captures (*.rfcap); traces are read one at a time: " + traces.front());
+  std::sort(traces.begin(), traces.end());
+  return load_job(traces, options);
 }
 
 Result<Timeline> load_folder(const std::string& path, const LoadOptions& options) {
@@ -141,19 +140,25 @@ Result<Timeline> load_folder(const std::string& path, const LoadOptions& options
   return files->empty() ? load_folder_of_traces(path, options) : load_all(std::move(*files), path, options);
 }
 
-/// The captures of one of several inputs of a job.
-Result<std::vector<std::string>> captures_of(const std::string& path) {
+/// The captures or traces of one of several inputs of a job, which are all of one kind.
+struct JobFiles {
+  std::vector<std::string> files;
+  Kind kind;
+};
+Result<JobFiles> files_of(const std::string& path) {
   if (base::is_directory(path)) {
     Result<std::vector<std::string>> files = base::list_files(path, ".rfcap");
     if (files && files->empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap)");
-    return files;
+    if (!files) return std::move(files).error();
+    return JobFiles{std::move(*files), Kind::kCapture};
   }
   const Result<Kind> kind = kind_of(path);
   if (!kind) return kind.error();
-  if (*kind != Kind::kCapture && *kind != Kind::kEmpty)
-    return Error(ErrorCode::kUnsupported,
-                 path + ": no capture (.rfcap); only captures are read together, traces and exports one at a time");
-  return std::vector<std::string>{path};
+  if (*kind != Kind::kCapture && *kind != Kind::kEmpty && *kind != Kind::kKineto)
+    return Error(ErrorCode::kUnsupported, path +
+                                              ": neither a capture (.rfcap) nor a torch.profiler trace; only those are "
+                                              "read together, Nsight exports one at a time");
+  return JobFiles{{path}, *kind == Kind::kEmpty ? Kind::kCapture : *kind};
 }
 
 }  // namespace
@@ -184,17 +189,23 @@ Result<Timeline> load_job(const std::vector<std::string>& paths, const LoadOptio
   if (paths.size() == 1) return load_timeline(paths.front(), options);
   std::vector<std::string> files;
   std::set<std::string> known;
+  std::optional<Kind> kind;
   for (const std::string& path : paths) {
-    Result<std::vector<std::string>> captures = captures_of(path);
-    if (!captures) return std::move(captures).error();
-    for (std::string& file : *captures) {
+    Result<JobFiles> found = files_of(path);
+    if (!found) return std::move(found).error();
+    if (kind && *kind != found->kind)
+      return Error(ErrorCode::kUnsupported,
+                   path + ": captures (.rfcap) and torch.profiler traces are not read together; name one kind");
+    kind = found->kind;
+    for (std::string& file : found->files) {
       std::error_code ignored;
       if (!known.insert(std::filesystem::canonical(file, ignored).string()).second)
         return Error(ErrorCode::kInvalidArgument, file + ": given twice");
       files.push_back(std::move(file));
     }
   }
-  return load_all(std::move(files), paths.front() + " ...", options);
+  return *kind == Kind::kKineto ? importer::load_traces(files, options)
+                                : load_all(std::move(files), paths.front() + " ...", options);
 }
 
 }  // namespace rangefinder

@@ -38,7 +38,8 @@ TableBuilder::TableBuilder(Timeline& timeline, const LoadOptions& options, Impor
       tracks_(timeline),
       device_tables_(timeline),
       autograd_(timeline),
-      captured_nodes_(timeline) {
+      captured_nodes_(timeline),
+      collectives_(timeline) {
   category_names_.fill(kNotYet);
 }
 
@@ -192,6 +193,8 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
                            .external_id = external_id(event),
                            .opened_ns = resumed ? opened_ns : kNoTime});
   keep_arguments(event, source_row);
+  if (kind == RangeKind::kOperator || kind == RangeKind::kAnnotation)
+    collectives_.add_slice(event, thread, times.begin_ns, times.end_ns);
   if (kind == RangeKind::kOperator) {
     autograd_.add(event.arguments, event.name.bytes);
     add_operator(event.arguments);
@@ -276,6 +279,8 @@ void TableBuilder::add_activity(const Event& event, std::int64_t source_row, Act
        .source_row = source_row,
        .estimated = estimated});
   captured_nodes_.add(arguments);
+  if (kind == ActivityKind::kKernel)
+    collectives_.add_kernel(event, static_cast<ActivityIndex>(timeline_.activities.size() - 1));
   keep_arguments(event, source_row);
 }
 
@@ -423,6 +428,7 @@ void TableBuilder::finish() {
   autograd_.finish();
   timeline::make_launches_of_calls(timeline_, timeline::CorrelationScope::kFile);
   captured_nodes_.finish();
+  collectives_.finish();
   timeline_.arguments.sort();
   if (first_ns_ <= last_ns_) {
     timeline_.begin_ns = first_ns_;

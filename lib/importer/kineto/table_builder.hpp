@@ -5,6 +5,7 @@
 #include "importer/kineto/begin_end.hpp"
 #include "importer/kineto/captured_nodes.hpp"
 #include "importer/kineto/category.hpp"
+#include "importer/kineto/collectives.hpp"
 #include "importer/kineto/device_tables.hpp"
 #include "importer/kineto/event.hpp"
 #include "importer/kineto/kineto_importer.hpp"
@@ -95,6 +96,7 @@ class TableBuilder {
   BeginEndPairs pairs_;
   Autograd autograd_;
   CapturedNodes captured_nodes_;
+  Collectives collectives_;
   std::array<StringId, kSpellings.size()> category_names_;
   std::string scratch_;
   std::uint64_t events_ = 0;
