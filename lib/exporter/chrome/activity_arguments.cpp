@@ -99,6 +99,7 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
   writer.argument("\"queued\":", 0);
   write_place(writer, place);
   if (detail != nullptr) writer.more_arguments(texts.of(writer, *place.device, *detail));
+  if (!place.collective.empty()) writer.more_arguments(place.collective);
   write_graph(writer, place);
 }
 

@@ -33,6 +33,7 @@ struct ActivityPlace {
   std::int64_t captured_tid = 0;
   std::int64_t captured_ns = kNoTime;
   std::string_view captured_in = {};  ///< the ranges there, a JSON list, outer ones first, where no slices show them
+  std::string_view collective = {};   ///< what collective_arguments gives
 };
 
 /// What the arguments of kernels say of how they were launched. A program launches the same ones over and over; of

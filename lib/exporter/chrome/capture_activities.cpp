@@ -70,6 +70,7 @@ CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) co
     out.place.captured_ns = captured->time_ns;
     out.place.captured_in = captured->ranges;
   }
+  out.place.collective = window_.collective_of(row);
   if (const std::uint32_t detail = activities.detail[row]; detail != kNone) {
     if (is_copy(out.kind))
       out.copy = &window_.copy_details[detail];

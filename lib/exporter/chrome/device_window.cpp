@@ -3,6 +3,7 @@
 
 #include "exporter/chrome/activity_arguments.hpp"
 #include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/collective_arguments.hpp"
 #include "exporter/chrome/span_owners.hpp"
 #include "projection/account.hpp"
 #include "projection/split_graph_launches.hpp"
@@ -52,10 +53,18 @@ const DeviceWindow::Captured* DeviceWindow::captured_of(ActivityIndex row) const
   return found != captured.end() && found->activity == row ? &*found : nullptr;
 }
 
+std::string_view DeviceWindow::collective_of(ActivityIndex row) const noexcept {
+  const auto found =
+      std::lower_bound(collectives.begin(), collectives.end(), row,
+                       [](const Collective& each, ActivityIndex wanted) { return each.activity < wanted; });
+  return found != collectives.end() && found->activity == row ? std::string_view(found->arguments) : std::string_view();
+}
+
 std::size_t DeviceWindow::bytes() const noexcept {
   return sizeof *this + static_cast<std::size_t>(activities.memory_bytes()) + bytes_in(kernel_details) +
-         bytes_in(copy_details) + bytes_in(places) + bytes_in(captured) + bytes_in(keys) + bytes_in(parent) +
-         bytes_in(depth) + bytes_in(figures) + bytes_in(heads) + bytes_in(passes) + bytes_in(kept.earlier);
+         bytes_in(copy_details) + bytes_in(places) + bytes_in(captured) + bytes_in(collectives) + bytes_in(keys) +
+         bytes_in(parent) + bytes_in(depth) + bytes_in(figures) + bytes_in(heads) + bytes_in(passes) +
+         bytes_in(kept.earlier);
 }
 
 std::string_view DeviceWindows::head(const Timeline& window, Category category, StringId name) {
@@ -94,6 +103,8 @@ DeviceWindow DeviceWindows::take(const importer::CaptureWindows& windows, Timeli
     if (const LaunchIndex captured = window.activities.captured[row]; captured < window.launches.size())
       out.captured.push_back({row, static_cast<std::uint32_t>(window.threads[window.launches.thread[captured]].tid),
                               window.launches.time_ns[captured], ranges_not_written(window, projection, row)});
+    if (const CollectiveIndex collective = window.activities.collective[row]; collective != kNone)
+      out.collectives.push_back({row, collective_arguments(window, collective)});
   }
   if (any_ranges) {
     analysis::StreamPassTimes passes = analysis::pass_times_of_streams(window, projection);

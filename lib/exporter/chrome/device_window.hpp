@@ -36,6 +36,11 @@ struct DeviceWindow {
     std::string ranges;  ///< as ActivityPlace::captured_in
   };
 
+  struct Collective {
+    ActivityIndex activity;
+    std::string arguments;  ///< as ActivityPlace::collective
+  };
+
   /// False: no later window holds the range.
   bool keeps(std::uint64_t key) const noexcept {
     return key >= kept.first_key || std::binary_search(kept.earlier.begin(), kept.earlier.end(), key);
@@ -46,14 +51,17 @@ struct DeviceWindow {
   bool is_new(RangeIndex range) const noexcept { return range >= first_new && range < behind_new; }
   /// Null: it is of no graph, or it is not known where that was made.
   const Captured* captured_of(ActivityIndex row) const noexcept;
+  /// Empty: it is of none.
+  std::string_view collective_of(ActivityIndex row) const noexcept;
   std::size_t bytes() const noexcept;
 
   std::vector<Stream> new_streams;  ///< met in this window
   ActivityTable activities;
   std::vector<KernelDetail> kernel_details;
   std::vector<CopyDetail> copy_details;
-  std::vector<Place> places;       ///< by activity
-  std::vector<Captured> captured;  ///< in order of activity
+  std::vector<Place> places;            ///< by activity
+  std::vector<Captured> captured;       ///< in order of activity
+  std::vector<Collective> collectives;  ///< likewise
   // Of ranges, by row; parent and depth as SpanOwners has them.
   std::vector<std::uint64_t> keys;
   std::size_t first_new = 0, behind_new = 0;  ///< those between began in this window

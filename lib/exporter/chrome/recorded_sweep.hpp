@@ -62,7 +62,10 @@ class SweepRecorder final : public importer::SweepSink, public importer::Assembl
   void pass(const Event& event) {
     add(event);
   }
-  void pass(const importer::AssembledCpuCounts&) {}  // not written
+  // Not written.
+  void pass(const importer::AssembledCpuCounts&) {}
+  void pass(const importer::AssembledCollective&) {}
+  void pass(const importer::AssembledCollectivePhase&) {}
 
  private:
   // Enough that handing on does not count, and less than an allocator takes from the system each time.

@@ -4,6 +4,7 @@
 #include "exporter/chrome/activity_arguments.hpp"
 #include "exporter/chrome/attachments.hpp"
 #include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/collective_arguments.hpp"
 #include "exporter/chrome/end_to_end.hpp"
 #include "exporter/chrome/nesting_levels.hpp"
 #include "exporter/chrome/span_nesting.hpp"
@@ -426,6 +427,8 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
       place.captured_ns = timeline.launches.time_ns[captured];
       place.captured_in = shared_.ranges_not_written(row);
     }
+    const std::string collective = collective_arguments(timeline, activities.collective[row]);
+    place.collective = collective;
     const RangeIndex range = shared_.launching_range(row);
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_id(range);
     const std::uint32_t detail = activities.detail[row];
