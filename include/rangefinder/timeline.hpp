@@ -221,7 +221,7 @@ struct LoadOptions {
   bool operator_inputs = false;
   /// An input that is damaged or incomplete is an error (kIncomplete) instead of what could be read.
   bool strict = false;
-  /// Compare the clocks of the hosts of a job by their collectives. Such captures are read twice.
+  /// Compare the clocks of the hosts of a job by their collectives.
   bool align_hosts = true;
   /// Refuse input that unpacks to more than this; 0: no limit. Default 16 GiB.
   std::uint64_t max_unpacked_bytes = std::uint64_t{16} << 30;
@@ -238,7 +238,7 @@ RANGEFINDER_EXPORT std::uint64_t default_max_memory() noexcept;
 
 /// Reads a capture (.rfcap; a folder of them is a job of several processes, see Timeline::hosts), a torch.profiler
 /// trace (.json, .json.gz) or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its
-/// name. A folder without captures that holds one trace is that trace.
+/// name. A folder without captures that holds traces is a job of these.
 ///
 /// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read,
 ///          kTooLarge for what needs more memory than LoadOptions::max_memory_bytes.
@@ -246,10 +246,10 @@ RANGEFINDER_EXPORT std::uint64_t default_max_memory() noexcept;
 /// Cost:    memory proportional to the events, about 50 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
 
-/// Reads several captures, or folders of captures, as the processes of one job. One path: as load_timeline.
+/// Reads several captures or folders of them, or several traces, as processes of one job. One path: as load_timeline.
 ///
-/// Errors:  as of load_timeline; kUnsupported for a trace or an export among several paths, kInvalidArgument for a file
-///          that is given twice and for no path.
+/// Errors:  as of load_timeline; kUnsupported for captures and traces together and for an export among several paths,
+///          kInvalidArgument for a file that is given twice and for no path.
 RANGEFINDER_EXPORT Result<Timeline> load_job(const std::vector<std::string>& paths, const LoadOptions& options = {});
 
 }  // namespace rangefinder

@@ -18,10 +18,10 @@ std::string host_of(const Timeline& trace, const std::string& path) {
   return named.empty() ? std::filesystem::path(path).filename().string() : named;
 }
 
-/// Adds what a trace has by the clocks that `hosts` knows; it learns of the host of a trace that it does not know.
+/// Adds what a trace has by the wall clock of its host, which `hosts` learns of.
 void add_trace(Timeline& job, Timeline trace, const std::string& path, JobHosts& hosts) {
   const std::size_t first = job.processes.size();
-  for (std::size_t process = hosts.processes(); process < first + trace.processes.size(); ++process)
+  for (std::size_t process = 0; process < trace.processes.size(); ++process)
     hosts.add(host_of(trace, path), {}, trace.realtime_offset_ns == kNoTime ? 0 : trace.realtime_offset_ns);
   const HostShift& shift = hosts.shift_of_process(first);
   if (first == 0) {
@@ -46,6 +46,7 @@ Result<Timeline> read_traces(const std::vector<std::string>& paths, const LoadOp
     if (!trace) return std::move(trace).error();
     if (trace->processes.empty()) return Error(ErrorCode::kUnreadable, path + ": no process in this trace");
     add_trace(job, std::move(*trace), path, hosts);
+    hosts.note_rows(job);
   }
   return job;
 }
@@ -59,9 +60,9 @@ Result<Timeline> load_traces(const std::vector<std::string>& paths, const LoadOp
                      " traces; traces are exported one at a time, and read together by reports alone");
   JobHosts hosts;
   Result<Timeline> read = read_traces(paths, options, hosts);
-  if (read && options.align_hosts && hosts.size() > 1 && hosts.align(*read)) read = read_traces(paths, options, hosts);
   if (!read) return std::move(read).error();
   Timeline job = std::move(*read);
+  if (options.align_hosts) hosts.align(job);
   hosts.describe(job);
   note_ranks(job);
   timeline::sort_metrics(job);

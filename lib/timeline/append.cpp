@@ -2,10 +2,12 @@
 #include "timeline/append.hpp"
 
 #include "timeline/collectives.hpp"
+#include "timeline/row_times.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,9 +81,12 @@ class Rebase {
   void place(CallIndex& index) const noexcept { shift(index, call_); }
   void place(LaunchIndex& index) const noexcept { shift(index, launch_); }
   void place(CollectiveIndex& index) const noexcept { shift(index, collective_); }
-  template <typename... Times>
-  void time(Times&... times) const {
-    ((times = times == kNoTime ? kNoTime : moved_(times)), ...);
+  /// Rows of some kinds tell no times.
+  template <typename Row>
+  void move(Row& row) const {
+    if constexpr (requires { times_of(row); })
+      std::apply([this](auto&... times) { ((times = times == kNoTime ? kNoTime : moved_(times)), ...); },
+                 times_of(row));
   }
   template <typename... Ids>
   void texts(Ids&... ids) {
@@ -96,60 +101,38 @@ class Rebase {
   void rebase(RangeRow& row) {
     texts(row.name, row.domain, row.category);
     places(row.thread, row.end_thread);
-    time(row.begin_ns, row.end_ns, row.opened_ns);
   }
   void rebase(CallRow& row) {
     text(row.name);
     place(row.thread);
-    time(row.begin_ns, row.end_ns);
   }
-  void rebase(LaunchRow& row) const {
-    places(row.process, row.thread, row.range, row.call);
-    time(row.time_ns);
-  }
+  void rebase(LaunchRow& row) const { places(row.process, row.thread, row.range, row.call); }
   void rebase(ActivityRow& row) {
     text(row.name);
     places(row.stream, row.launch, row.captured, row.collective);
-    time(row.begin_ns, row.end_ns, row.queued_ns, row.submitted_ns);
     if (row.detail != kNone)
       row.detail += static_cast<std::uint32_t>(is_copy(row.kind) ? copy_detail_ : kernel_detail_);
   }
-  void rebase(SyncRow& row) const {
-    places(row.stream, row.device, row.event_stream);
-    time(row.begin_ns, row.end_ns);
-  }
+  void rebase(SyncRow& row) const { places(row.stream, row.device, row.event_stream); }
   void rebase(OverheadRow& row) {
     text(row.name);
     place(row.thread);
-    time(row.begin_ns, row.end_ns);
   }
-  void rebase(CudaAllocationRow& row) const {
-    places(row.process, row.device, row.stream);
-    time(row.time_ns);
-  }
+  void rebase(CudaAllocationRow& row) const { places(row.process, row.device, row.stream); }
   void rebase(MarkRow& row) {
     texts(row.name, row.category);
     place(row.thread);
-    time(row.time_ns);
   }
   void rebase(CounterRow& row) {
     text(row.name);
     place(row.thread);
-    time(row.time_ns);
   }
-  void rebase(StepRow& row) const {
-    place(row.thread);
-    time(row.begin_ns, row.end_ns);
-  }
+  void rebase(StepRow& row) const { place(row.thread); }
   void rebase(AutogradNodeRow& row) {
     text(row.name);
     places(row.thread, row.forward_thread, row.range);
-    time(row.begin_ns, row.end_ns, row.forward_ns);
   }
-  void rebase(GraphNodeRow& row) const {
-    place(row.process);
-    time(row.time_ns);
-  }
+  void rebase(GraphNodeRow& row) const { place(row.process); }
   void rebase(OperatorRow& row) {
     texts(row.shapes, row.types, row.values);
     place(row.range);
@@ -158,16 +141,9 @@ class Rebase {
     texts(row.name, row.dtype, row.in_splits, row.out_splits, row.algorithm, row.protocol);
     places(row.process, row.thread, row.wait_thread);
     if (row.group != ProcessGroupIndex(kNone)) row.group = groups_[row.group];
-    time(row.begin_ns, row.end_ns, row.started_ns, row.completed_ns, row.wait_begin_ns, row.wait_end_ns);
   }
-  void rebase(AllocatorEventRow& row) const {
-    place(row.thread);
-    time(row.time_ns);
-  }
-  void rebase(SensorSampleRow& row) const {
-    place(row.device);
-    time(row.time_ns);
-  }
+  void rebase(AllocatorEventRow& row) const { place(row.thread); }
+  void rebase(SensorSampleRow& row) const { place(row.device); }
   void rebase(CpuCounterRow& row) const { place(row.range); }
   void rebase(RangeMetricRow& row) {
     places(row.range, row.device);
@@ -176,7 +152,6 @@ class Rebase {
   void rebase(PmSampleRow& row) {
     place(row.device);
     text(row.metric);
-    time(row.begin_ns, row.end_ns);
   }
 
   template <typename Table>
@@ -185,6 +160,7 @@ class Rebase {
     for (std::size_t at = 0; at < from.size(); ++at) {
       typename Table::Row row = from.row(at);
       rebase(row);
+      move(row);
       to.append(row);
     }
   }
@@ -192,7 +168,7 @@ class Rebase {
   // ---- what is no table
   void add_places() {
     to_.processes.insert(to_.processes.end(), from_.processes.begin(), from_.processes.end());
-    for (std::size_t i = process_; i < to_.processes.size(); ++i) time(to_.processes[i].start_ns);
+    for (std::size_t i = process_; i < to_.processes.size(); ++i) move(to_.processes[i]);
     for (ThreadInfo thread : from_.threads) {
       place(thread.process);
       to_.threads.push_back(std::move(thread));
@@ -235,12 +211,12 @@ class Rebase {
       return std::pair(a.target, a.row) < std::pair(b.target, b.row);
     });
     for (Window window : from_.windows) {
-      time(window.begin_ns, window.end_ns);
+      move(window);
       to_.windows.push_back(window);
     }
     for (EarlierCall call : from_.earlier_calls) {
       place(call.process);
-      time(call.time_ns);
+      move(call);
       to_.earlier_calls.push_back(call);
     }
     to_.health += from_.health;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/collectives.hpp"
 
+#include "timeline/nccl_calls.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -137,44 +139,6 @@ std::unordered_map<ThreadIndex, OuterCalls> outer_calls(const CollectiveTable& t
   return calls;
 }
 
-/// NCCL's plugin tells of what c10d calls, once more: within a call of c10d its rows say how that was done, and go.
-/// Rows are in order of time.
-void merge_inner_calls(CollectiveTable& table) {
-  const auto is_inside = [&](CollectiveIndex inner, CollectiveIndex outer) {
-    return table.source[inner] == CollectiveSource::kNccl && table.source[outer] == CollectiveSource::kC10d &&
-           table.end_ns[outer] != kNoTime && table.begin_ns[inner] < table.end_ns[outer];
-  };
-  std::unordered_map<ThreadIndex, CollectiveIndex> outer_of;
-  std::vector<bool> gone(table.size());
-  bool any = false;
-  for (CollectiveIndex row{0}; row < table.size(); ++row) {
-    if (table.thread[row] == kNone || table.begin_ns[row] == kNoTime) continue;
-    const auto [found, first] = outer_of.try_emplace(table.thread[row], row);
-    if (first || !is_inside(row, found->second)) {
-      if (first || table.end_ns[found->second] == kNoTime || table.begin_ns[row] >= table.end_ns[found->second])
-        found->second = row;
-      continue;
-    }
-    CollectiveRow outer = table.row(found->second);
-    const CollectiveRow inner = table.row(row);
-    if (outer.kind == inner.kind && outer.algorithm == StringId::kEmpty) {
-      outer.algorithm = inner.algorithm;
-      outer.protocol = inner.protocol;
-      outer.channels = inner.channels;
-    }
-    if (inner.started_ns != kNoTime)
-      outer.started_ns = outer.started_ns == kNoTime ? inner.started_ns : std::min(outer.started_ns, inner.started_ns);
-    outer.completed_ns = std::max(outer.completed_ns, inner.completed_ns);  // kNoTime is before all times
-    table.set(found->second, outer);
-    gone[row] = any = true;
-  }
-  if (!any) return;
-  CollectiveTable kept;
-  for (CollectiveIndex row{0}; row < table.size(); ++row)
-    if (!gone[row]) kept.append(table.row(row));
-  table = std::move(kept);
-}
-
 class Joiner {
  public:
   explicit Joiner(Timeline& timeline)
@@ -182,13 +146,17 @@ class Joiner {
 
   void run() {
     table_.sort();
-    merge_inner_calls(table_);
+    NcclCalls told = merge_nccl_calls(timeline_);
     calls_ = outer_calls(table_);
+    const NcclLaunches launches(timeline_, std::move(told), [this](StringId name) { return is_collective(name); });
     ActivityTable& activities = timeline_.activities;
     for (ActivityIndex row{0}; row < activities.size(); ++row) {
       if (activities.kind[row] != ActivityKind::kKernel || !is_collective(activities.name[row])) continue;
-      const CollectiveIndex known = call_of(activities.launch[row]);
-      const CollectiveIndex captured = known == kNone ? call_of(activities.captured[row]) : CollectiveIndex(kNone);
+      CollectiveIndex known = call_of(activities.launch[row]);
+      CollectiveIndex captured = known == kNone ? call_of(activities.captured[row]) : CollectiveIndex(kNone);
+      // `known` would be of the replay.
+      if (known == kNone && captured == kNone)
+        (activities.captured[row] == kNone ? known : captured) = launches.call_of(row);
       activities.set_collective(row, known != kNone ? known : add_kernel(row, captured));
     }
   }
@@ -257,7 +225,7 @@ CollectiveKind collective_kind_of_kernel(std::string_view kernel) noexcept {
   if (behind == std::string_view::npos) return CollectiveKind::kOther;
   kernel.remove_prefix(behind + 1);
   kernel = kernel.substr(0, kernel.find('_'));
-  return kernel == "SendRecv" ? CollectiveKind::kOther : kind_at_start(letters_of(kernel));
+  return kernel.starts_with("SendRecv") ? CollectiveKind::kOther : kind_at_start(letters_of(kernel));
 }
 
 std::uint64_t element_bytes(std::string_view dtype) noexcept {

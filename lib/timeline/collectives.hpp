@@ -27,7 +27,8 @@ ProcessGroupIndex add_process_group(Timeline& timeline, const ProcessGroupInfo& 
 /// Sorts Timeline::collectives and fills ActivityTable::collective, once launches are joined: a kernel belongs to the
 /// outermost call of a collective that its launch was in. Kernels whose call is not in the data get a row each, of
 /// which the kernel's name tells the kind; those of a CUDA graph what the call told that was captured. Rows of NCCL's
-/// plugin inside a call of c10d become a part of that call's row.
+/// plugin become a part of the row of c10d's call that they came of; a kernel outside a call belongs to what the plugin
+/// told next.
 void join_collectives(Timeline& timeline);
 
 }  // namespace rangefinder::timeline

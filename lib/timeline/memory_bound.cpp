@@ -45,6 +45,11 @@ std::uint64_t bytes_of(const Column& column) noexcept {
   return column.size() * sizeof(typename Column::value_type);
 }
 
+/// Of what every launch has a row of, in each table.
+std::uint64_t launch_bytes(const Timeline& timeline) noexcept {
+  return timeline.calls.memory_bytes() + timeline.launches.memory_bytes() + timeline.activities.memory_bytes();
+}
+
 /// Of all tables, without texts.
 std::uint64_t row_bytes(const Timeline& timeline) noexcept {
   std::uint64_t bytes = 0;
@@ -89,7 +94,9 @@ std::uint64_t MemoryBound::needed_bytes(const Timeline& timeline, Besides beside
   const std::uint64_t kept = timeline.arguments.bytes() + besides.text_bytes;
   const std::uint64_t texts = timeline.text_bytes(), count = timeline.string_count();
   if (is_for_export_) return rows * kExportPerRowByte + kept + texts * kExportPerTextByte + count * kExportPerText;
-  return rows * kReportPerRowByte + kept + texts + count * kReportPerText;
+  const std::uint64_t launches = launch_bytes(timeline);
+  return (rows - launches) * kReportPerRowByte + launches * kReportPerLaunchByte + kept + texts +
+         count * kReportPerText;
 }
 
 Status MemoryBound::check(const Timeline& timeline, Besides besides) const {

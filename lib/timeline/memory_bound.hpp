@@ -34,6 +34,8 @@ class MemoryBound {
 
   // Reserves of columns, joins, a projection, and what is added up of it.
   static constexpr std::uint64_t kReportPerRowByte = 4;
+  /// Of calls, launches and activities: a report joins and sorts them, and keeps no row of each.
+  static constexpr std::uint64_t kReportPerLaunchByte = 3;
   static constexpr std::uint64_t kExportPerRowByte = 2;
   /// A name can be a row of a report. The texts themselves are there once.
   static constexpr std::uint64_t kReportPerText = 1000;

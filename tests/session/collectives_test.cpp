@@ -46,8 +46,6 @@ TEST_CASE("collectives are read back with their calls, work and waits", "[sessio
   }).join();
   detail::note_collective(handle, CollectivePhase::kWaitBegan);
   detail::note_collective(handle, CollectivePhase::kWaitEnded);
-  const std::uint32_t open = detail::begin_collective(all_reduce(group, 8));  // never returns
-  REQUIRE(open != 0);
   detail::CollectiveCall exchange;
   exchange.kind = CollectiveKind::kAllToAll;
   exchange.source = CollectiveSource::kNccl;
@@ -59,6 +57,8 @@ TEST_CASE("collectives are read back with their calls, work and waits", "[sessio
   exchange.channels = 8;
   exchange.peer = 0;
   detail::note_collective(detail::begin_collective(exchange), CollectivePhase::kReturned);
+  const std::uint32_t open = detail::begin_collective(all_reduce(group, 8));  // never returns
+  REQUIRE(open != 0);
   const Timeline timeline = recording.stop();
 
   const CollectiveTable& table = timeline.collectives;
@@ -84,20 +84,20 @@ TEST_CASE("collectives are read back with their calls, work and waits", "[sessio
   CHECK(times[1] <= timeline.ranges.end_ns[0]);
   CHECK(table.wait_thread[0] == table.thread[0]);
 
-  CHECK(table.number[1] == 8);
-  CHECK(table.end_ns[1] == kNoTime);
-  CHECK(table.completed_ns[1] == kNoTime);
-  CHECK(table.wait_thread[1] == kNone);
+  CHECK(table.source[1] == CollectiveSource::kNccl);
+  CHECK(table.group[1] == kNone);
+  CHECK(table.number[1] == -1);
+  CHECK(table.peer[1] == 0);
+  CHECK(timeline.text(table.in_splits[1]) == "[3, 5]");
+  CHECK(timeline.text(table.out_splits[1]) == "[1, 7]");
+  CHECK(timeline.text(table.algorithm[1]) == "RING");
+  CHECK(timeline.text(table.protocol[1]) == "LL128");
+  CHECK(table.channels[1] == 8);
 
-  CHECK(table.source[2] == CollectiveSource::kNccl);
-  CHECK(table.group[2] == kNone);
-  CHECK(table.number[2] == -1);
-  CHECK(table.peer[2] == 0);
-  CHECK(timeline.text(table.in_splits[2]) == "[3, 5]");
-  CHECK(timeline.text(table.out_splits[2]) == "[1, 7]");
-  CHECK(timeline.text(table.algorithm[2]) == "RING");
-  CHECK(timeline.text(table.protocol[2]) == "LL128");
-  CHECK(table.channels[2] == 8);
+  CHECK(table.number[2] == 8);
+  CHECK(table.end_ns[2] == kNoTime);
+  CHECK(table.completed_ns[2] == kNoTime);
+  CHECK(table.wait_thread[2] == kNone);
   CHECK(timeline.health.complete());
 }
 

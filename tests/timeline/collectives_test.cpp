@@ -59,6 +59,7 @@ TEST_CASE("kernels of NCCL and RCCL are known by name, and most tell their kind"
   CHECK(collective_kind_of_kernel("ncclDevKernel_Reduce_Sum_f32_RING_LL(...)") == Kind::kReduce);
   // An all-to-all, a gather or a pair: the name does not say.
   CHECK(collective_kind_of_kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)") == Kind::kOther);
+  CHECK(collective_kind_of_kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)") == Kind::kOther);
   CHECK(collective_kind_of_kernel("ncclDevKernel_Generic(...)") == Kind::kOther);
   CHECK(collective_kind_of_kernel("nccl") == Kind::kOther);
 }
@@ -211,6 +212,150 @@ TEST_CASE("what NCCL tells of a call of c10d becomes a part of that call", "[tim
   CHECK(table.started_ns[2] == 1310);
   CHECK(table.completed_ns[2] == 2340);
   CHECK(table.kind[3] == CollectiveKind::kBroadcast);
+}
+
+namespace {
+
+/// A process with calls of c10d and NCCL's plugin, and kernels, on one thread.
+class NcclProgram {
+ public:
+  NcclProgram() {
+    timeline.processes.resize(1);
+    timeline.threads.resize(1);
+    timeline.devices.resize(1);
+    timeline.streams.resize(1);
+  }
+  void call(CollectiveSource source, CollectiveKind kind, std::int64_t begin_ns, std::int64_t elements = -1,
+            std::int32_t peer = -1) {
+    CollectiveRow row;
+    row.source = source;
+    row.kind = kind;
+    row.thread = ThreadIndex(0);
+    row.begin_ns = begin_ns;
+    row.end_ns = begin_ns + 10;
+    row.elements_in = kind != CollectiveKind::kReceive || source == CollectiveSource::kNccl ? elements : -1;
+    row.elements_out = kind != CollectiveKind::kSend || source == CollectiveSource::kNccl ? elements : -1;
+    row.peer = peer;
+    row.dtype = timeline.intern(source == CollectiveSource::kNccl ? "ncclFloat32" : "Float");
+    if (source == CollectiveSource::kNccl) row.algorithm = timeline.intern("RING"), row.channels = peer;
+    timeline.collectives.append(row);
+  }
+  /// With `captured_ns`, or `is_of_graph`: one of a graph that is replayed at `launch_ns`.
+  void kernel(std::int64_t launch_ns, const char* name, std::int64_t captured_ns = kNoTime, bool is_of_graph = false) {
+    const auto launch = [&](std::int64_t time_ns) {
+      LaunchRow row;
+      row.thread = ThreadIndex(0);
+      row.time_ns = time_ns;
+      return timeline.launches.append(row);
+    };
+    ActivityRow activity;
+    activity.name = timeline.intern(name);
+    activity.launch = launch(launch_ns);
+    if (captured_ns != kNoTime) activity.captured = launch(captured_ns);
+    if (captured_ns != kNoTime || is_of_graph) activity.graph = activity.graph_node = 1;
+    activity.begin_ns = launch_ns + 1000;
+    activity.end_ns = launch_ns + 2000;
+    timeline.activities.append(activity);
+  }
+  CollectiveIndex of(std::uint32_t kernel) const { return timeline.activities.collective[ActivityIndex(kernel)]; }
+
+  Timeline timeline;
+};
+
+constexpr CollectiveSource kC10d = CollectiveSource::kC10d, kNccl = CollectiveSource::kNccl;
+
+}  // namespace
+
+TEST_CASE("calls of c10d that NCCL runs at the end of a group are one row each", "[timeline]") {
+  NcclProgram program;
+  program.call(kC10d, CollectiveKind::kSend, 100, 8, 1);
+  program.call(kC10d, CollectiveKind::kReceive, 120, 8, 1);
+  program.call(kC10d, CollectiveKind::kSend, 140, 8, 3);
+  program.call(kC10d, CollectiveKind::kReceive, 160, 8, 3);
+  program.kernel(195, "ncclDevKernel_SendRecv(...)");
+  // NCCL has an order of its own.
+  program.call(kNccl, CollectiveKind::kReceive, 200, 8, 3);
+  program.call(kNccl, CollectiveKind::kSend, 220, 8, 3);
+  program.call(kNccl, CollectiveKind::kReceive, 240, 8, 1);
+  program.call(kNccl, CollectiveKind::kSend, 260, 8, 1);
+  program.kernel(275, "ncclDevKernel_SendRecv(...)");
+  program.call(kNccl, CollectiveKind::kSend, 280, 8, 1);  // of the program itself: c10d called none more
+  program.call(kC10d, CollectiveKind::kSend, 300, 8, 1);
+  program.call(kC10d, CollectiveKind::kSend, 320, 32, 1);
+  program.call(kNccl, CollectiveKind::kSend, 340, 64, 1);  // another size
+  program.call(kC10d, CollectiveKind::kSend, 360, 16, 1);
+  program.call(kNccl, CollectiveKind::kSend, 380, 8, 1);  // the call at 300 was of an earlier group
+  timeline::join_collectives(program.timeline);
+  const CollectiveTable& table = program.timeline.collectives;
+  std::vector<std::pair<CollectiveSource, std::int64_t>> rows;
+  for (CollectiveIndex row{0}; row < table.size(); ++row) rows.emplace_back(table.source[row], table.begin_ns[row]);
+  CHECK(rows == std::vector<std::pair<CollectiveSource, std::int64_t>>{{kC10d, 100},
+                                                                       {kC10d, 120},
+                                                                       {kC10d, 140},
+                                                                       {kC10d, 160},
+                                                                       {kNccl, 280},
+                                                                       {kC10d, 300},
+                                                                       {kC10d, 320},
+                                                                       {kNccl, 340},
+                                                                       {kC10d, 360},
+                                                                       {kNccl, 380}});
+  for (std::uint32_t row = 0; row < 4; ++row) {
+    CHECK(program.timeline.text(table.algorithm[CollectiveIndex(row)]) == "RING");
+    CHECK(table.channels[CollectiveIndex(row)] == (row < 2 ? 1 : 3));
+  }
+  REQUIRE(program.of(0) != kNone);
+  CHECK(table.begin_ns[program.of(0)] == 160);  // what NCCL told first
+  REQUIRE(program.of(1) != kNone);
+  CHECK(table.begin_ns[program.of(1)] == 280);
+}
+
+TEST_CASE("a call of c10d that never returned holds what NCCL told in it", "[timeline]") {
+  NcclProgram program;
+  program.call(kC10d, CollectiveKind::kAllToAll, 100, 8);
+  program.timeline.collectives.set(CollectiveIndex(0), [&] {
+    CollectiveRow row = program.timeline.collectives.row(CollectiveIndex(0));
+    row.end_ns = kNoTime;
+    return row;
+  }());
+  program.call(kNccl, CollectiveKind::kSend, 150, 4, 1);
+  program.call(kNccl, CollectiveKind::kReceive, 170, 4, 1);
+  timeline::join_collectives(program.timeline);
+  REQUIRE(program.timeline.collectives.size() == 1);
+  CHECK(program.timeline.collectives.source[0] == kC10d);
+}
+
+TEST_CASE("a kernel that NCCL launched outside a call belongs to what its plugin told next", "[timeline]") {
+  const char *const kReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", *const kSends =
+                                                                                  "ncclDevKernel_SendRecv(...)";
+  NcclProgram program;
+  program.kernel(90, kReduce);  // nothing was told of it: told of was the next
+  program.kernel(100, kReduce);
+  program.call(kNccl, CollectiveKind::kAllReduce, 110, 8);
+  program.kernel(130, kSends);
+  program.call(kNccl, CollectiveKind::kReceive, 140, 8, 1);
+  program.call(kNccl, CollectiveKind::kSend, 160, 8, 1);
+  program.kernel(200, kReduce);  // and here it told of another kind
+  program.call(kNccl, CollectiveKind::kBroadcast, 210, 8, 0);
+  program.kernel(300, kReduce, 205);  // of a graph: captured where no all-reduce was told
+  program.kernel(310, kReduce, 245);
+  program.call(kNccl, CollectiveKind::kAllReduce, 250, 8);
+  program.call(kNccl, CollectiveKind::kAllReduce, 330, 8);  // neither kernel's: they are replayed
+  program.kernel(320, kReduce, kNoTime, true);
+  timeline::join_collectives(program.timeline);
+  const CollectiveTable& table = program.timeline.collectives;
+  const auto begin_of = [&](std::uint32_t kernel) { return table.begin_ns[program.of(kernel)]; };
+  CHECK(begin_of(0) == kNoTime);
+  CHECK(begin_of(1) == 110);
+  CHECK(begin_of(2) == 140);
+  CHECK(begin_of(3) == kNoTime);
+  CHECK(begin_of(4) == kNoTime);
+  CHECK(program.timeline.text(table.algorithm[program.of(4)]).empty());
+  // A row of its own, with what was told when it was captured.
+  CHECK(begin_of(5) == kNoTime);
+  CHECK(program.timeline.text(table.algorithm[program.of(5)]) == "RING");
+  CHECK(begin_of(6) == kNoTime);
+  CHECK(program.timeline.text(table.algorithm[program.of(6)]).empty());
+  CHECK(table.size() == 6 + 5);
 }
 
 TEST_CASE("groups of one name are one where their members are the same", "[timeline]") {

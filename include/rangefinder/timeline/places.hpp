@@ -31,6 +31,9 @@ struct ProcessInfo {
   std::int32_t world_size = -1;
   /// When its recording, or what a flight recorder still holds of it, began; where the input says.
   std::int64_t start_ns = kNoTime;
+  /// When it was last seen to run, where the input says: its last record may be much older. A program that was killed
+  /// ended within SessionOptions::flush_period of it.
+  std::int64_t seen_ns = kNoTime;
   bool flight_recorder = false;  ///< a dump of one: what came earlier is missing on purpose
 };
 

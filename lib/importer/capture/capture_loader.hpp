@@ -5,6 +5,7 @@
 #include "clock/clock_table.hpp"
 #include "importer/capture/host_assembler.hpp"
 #include "importer/capture/host_shift.hpp"
+#include "importer/capture/kernel_details.hpp"
 #include "importer/capture/node_origins.hpp"
 #include "importer/capture/open_intervals.hpp"
 #include "importer/capture/range_ends.hpp"
@@ -292,7 +293,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   using StreamKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // device, context, number
   std::map<StreamKey, StreamIndex> streams_;
   const std::pair<const StreamKey, StreamIndex>* last_stream_ = nullptr;  // that was asked for
-  std::vector<std::uint32_t> last_mark_;                                  // by thread
+  KernelDetails kernel_details_;
+  std::vector<std::uint32_t> last_mark_;  // by thread
   struct StepRecord {
     std::uint32_t number;
     ThreadIndex thread;

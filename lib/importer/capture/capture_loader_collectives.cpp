@@ -25,6 +25,7 @@ void CaptureLoader::on_collective_phase(const AssembledCollectivePhase& phase) {
 void CaptureLoader::add_collectives() {
   CollectiveTable& table = out_.collectives;
   std::unordered_map<std::uint32_t, std::size_t> rows;  // by handle
+  const auto text_or_none = [&](std::uint32_t id) { return id != 0 ? name(id) : StringId::kEmpty; };
   for (const AssembledCollective& call : collectives_) {
     const CollectiveSignature signature = split_signature(facts_.name(call.signature));
     const auto [group, added] = groups_.try_emplace(call.group, kNone);
@@ -40,8 +41,8 @@ void CaptureLoader::add_collectives() {
                                       .elements_out = call.elements_out,
                                       .dtype = out_.intern(signature.dtype),
                                       .peer = call.peer,
-                                      .in_splits = name(call.in_splits),
-                                      .out_splits = name(call.out_splits),
+                                      .in_splits = text_or_none(call.in_splits),
+                                      .out_splits = text_or_none(call.out_splits),
                                       .thread = thread_of(call.thread),
                                       .begin_ns = host_time(call.ticks),
                                       .algorithm = out_.intern(signature.algorithm),

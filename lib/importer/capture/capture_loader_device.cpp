@@ -53,9 +53,7 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
 void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
   for (const format::KernelRow& row : rows) {
     if (!believable(row)) continue;
-    const auto index = static_cast<std::uint32_t>(out_.kernel_details.size());
-    out_.kernel_details.push_back(kernel_detail(row));
-    add_activity(ActivityKind::kKernel, name(row.name), row, 0, index);
+    add_activity(ActivityKind::kKernel, name(row.name), row, 0, kernel_details_.row_of(kernel_detail(row), out_));
   }
 }
 

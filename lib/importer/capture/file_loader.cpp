@@ -32,9 +32,19 @@ void FileLoader::add_process() {
   process.rank = number_of(reader_.metadata("rank"), -1);
   process.world_size = number_of(reader_.metadata("world_size"), -1);
   process.start_ns = host_time(format::first_ticks(reader_.header()));
+  if (const std::uint64_t seen = seen_ticks(); seen != 0) process.seen_ns = host_time(seen);
   process.flight_recorder = (reader_.header().flags & format::kFlagRing) != 0;
   out_.processes.push_back(std::move(process));
   for (const format::ThreadRow& row : reader_.threads()) add_thread(row);
+}
+
+/// When the clock was sampled last: the recorder still ran. 0: not known.
+std::uint64_t FileLoader::seen_ticks() const noexcept {
+  std::uint64_t last = 0;
+  for (const capture::ChunkEntry& entry : reader_.chunks())
+    if (static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kClock)
+      last = std::max(last, entry.header.first);
+  return last;
 }
 
 void FileLoader::add_recorded_windows() {

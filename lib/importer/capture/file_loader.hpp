@@ -47,6 +47,7 @@ class FileLoader final : private FileFacts, public CaptureLoader {
   void add_devices();
   void add_boards();
   void add_health();
+  std::uint64_t seen_ticks() const noexcept;
   void add_recorded_windows();
   void finish();
 

@@ -24,12 +24,12 @@ class HostShift {
   /// Of a time on the host's own clock.
   std::int64_t at(std::int64_t time_ns) const noexcept {
     return knots_.empty() ? wall_
-                          : wall_ + beyond(static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) +
-                                                                     static_cast<std::uint64_t>(wall_)));
+                          : wall_ + beyond_wall_clock(static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) +
+                                                                                static_cast<std::uint64_t>(wall_)));
   }
-
- private:
-  std::int64_t beyond(std::int64_t time_ns) const noexcept {
+  /// What is added to a time that the wall clocks have moved.
+  std::int64_t beyond_wall_clock(std::int64_t time_ns) const noexcept {
+    if (knots_.empty()) return 0;
     const auto after = std::upper_bound(knots_.begin(), knots_.end(), time_ns,
                                         [](std::int64_t time, const Knot& knot) { return time < knot.time_ns; });
     if (after == knots_.begin()) return after->shift_ns;
@@ -40,6 +40,7 @@ class HostShift {
     return before.shift_ns + static_cast<std::int64_t>(along * static_cast<double>(after->shift_ns - before.shift_ns));
   }
 
+ private:
   std::int64_t wall_;
   std::vector<Knot> knots_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/capture/job.hpp"
 
+#include "clock/clock_table.hpp"
 #include "importer/capture/host_alignment.hpp"
 
 #include <algorithm>
@@ -32,6 +33,14 @@ std::string ranges_text(const std::set<std::int32_t>& numbers) {
     if (last != first) text += (last == first + 1 ? ", " : "-") + std::to_string(last);
   }
   return text;
+}
+
+/// Within the times that a clock table gives, if it was.
+std::int64_t aligned(const HostShift& shift, std::int64_t time_ns) {
+  constexpr std::int64_t kLatest_ns = clock::ClockTable::kLatestNs;
+  if (time_ns < -kLatest_ns || time_ns > kLatest_ns) return time_ns;
+  const __int128 sum = static_cast<__int128>(time_ns) + shift.beyond_wall_clock(time_ns);
+  return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest_ns, kLatest_ns));
 }
 
 /// First and last time of the ranges and activities of each process.
@@ -73,9 +82,13 @@ void JobHosts::add(const std::string& name, const std::string& boot, std::int64_
   hosts_.push_back(std::move(host));
 }
 
-bool JobHosts::align(const Timeline& timeline) {
+void JobHosts::note_rows(const Timeline& timeline) {
+  rows_.push_back({of_process_.back(), timeline::count_rows(timeline)});
+}
+
+void JobHosts::align(Timeline& timeline) {
+  if (hosts_.size() < 2) return;
   std::vector<HostAlignment> found = align_hosts(timeline, of_process_, static_cast<std::uint32_t>(hosts_.size()));
-  bool moved = false;
   for (std::size_t i = 1; i < hosts_.size(); ++i) {
     Host& host = hosts_[i];
     HostAlignment& alignment = found[i];
@@ -85,9 +98,15 @@ bool JobHosts::align(const Timeline& timeline) {
     host.info.error_ns = alignment.error_ns;
     host.info.collectives = alignment.matched;
     host.shift.set_knots(std::move(alignment.knots));
-    moved = true;
   }
-  return moved;
+  timeline::RowCounts begin;
+  for (const Rows& rows : rows_) {
+    const Host& host = hosts_[rows.host];
+    if (host.info.collectives != 0)
+      timeline::move_times(timeline, begin, rows.end,
+                           [&](std::int64_t time_ns) { return aligned(host.shift, time_ns); });
+    begin = rows.end;
+  }
 }
 
 void JobHosts::describe(Timeline& timeline) const {

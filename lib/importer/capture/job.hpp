@@ -3,6 +3,7 @@
 
 #include "capture/capture_reader.hpp"
 #include "importer/capture/host_shift.hpp"
+#include "timeline/move_times.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -20,11 +21,12 @@ class JobHosts {
   void add(const capture::CaptureReader& reader);
   /// The next process', whose input may not tell what system it ran on: `boot` is empty then, and `name` its own.
   void add(const std::string& name, const std::string& boot, std::int64_t realtime_offset_ns);
-  std::size_t size() const noexcept { return hosts_.size(); }
-  std::size_t processes() const noexcept { return of_process_.size(); }
   const HostShift& shift_of_process(std::size_t process) const noexcept { return hosts_[of_process_[process]].shift; }
-  /// Compares the clocks by what the devices did; true when times have to be read anew.
-  bool align(const Timeline& timeline);
+  /// The last process that was added has been read into `timeline`.
+  void note_rows(const Timeline& timeline);
+  /// Compares the clocks by what the devices did, and puts the rows of hosts whose clocks are known better now on that
+  /// of the first one.
+  void align(Timeline& timeline);
   /// Fills Timeline::hosts, and says how each clock is known.
   void describe(Timeline& timeline) const;
 
@@ -36,8 +38,13 @@ class JobHosts {
     HostInfo info;
     bool contradiction = false;
   };
+  struct Rows {
+    std::uint32_t host;
+    timeline::RowCounts end;  // those of the next host's begin there
+  };
   std::vector<Host> hosts_;
   std::vector<std::uint32_t> of_process_;
+  std::vector<Rows> rows_;
 };
 
 /// Ranks that are missing or there more than once, and captures of jobs of different sizes: notes for people.

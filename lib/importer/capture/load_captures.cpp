@@ -19,7 +19,7 @@ using capture::CaptureReader;
 constexpr std::uint64_t kFreeUnpackedBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMaxUnpackedPerByte = 16384;
 
-/// All of them, by what `hosts` knows of their clocks; it learns of those that it does not know.
+/// All of them, by the wall clocks of their hosts, which `hosts` learns of.
 Result<Timeline> read_captures(const std::vector<std::string>& paths, const LoadOptions& options, JobHosts& hosts) {
   Timeline timeline;
   timeline.format = InputFormat::kCapture;
@@ -31,10 +31,11 @@ Result<Timeline> read_captures(const std::vector<std::string>& paths, const Load
     if (!reader) return std::move(reader).error();
     if (Status status = check_size(*reader, unpacked, options); !status.ok()) return std::move(status).error();
     const std::size_t process = timeline.processes.size();
-    if (process == hosts.processes()) hosts.add(*reader);
+    hosts.add(*reader);
     if (process == 0) timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();
     FileLoader loader(*reader, timeline, hosts.shift_of_process(process), options);
     if (Status status = loader.load(); !status) return std::move(status).error();
+    hosts.note_rows(timeline);
   }
   return timeline;
 }
@@ -60,10 +61,9 @@ Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const Lo
 Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options) {
   JobHosts hosts;
   Result<Timeline> read = read_captures(paths, options, hosts);
-  if (read && options.align_hosts && hosts.size() > 1 && hosts.align(*read))
-    read = read_captures(paths, options, hosts);
   if (!read) return std::move(read).error();
   Timeline timeline = std::move(*read);
+  if (options.align_hosts) hosts.align(timeline);
   hosts.describe(timeline);
   note_ranks(timeline);
   std::stable_sort(

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "importer/nsight/collectives.hpp"
 #include "importer/nsight/cuda_tables.hpp"
 #include "importer/nsight/graph_nodes.hpp"
 #include "importer/nsight/name_tables.hpp"
@@ -78,7 +79,8 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   StringTable strings;
   Entities entities(timeline);
   strings.read(context);
-  read_nvtx(context, strings, entities);
+  NcclCalls nccl(context);
+  read_nvtx(context, strings, entities, nccl);
   read_calls(context, strings, entities);
   read_activities(context, strings, entities);
   GraphNodes graph_nodes(timeline);
@@ -90,6 +92,7 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   if (!context.memory_status().ok()) return context.memory_status().error();
   timeline::make_launches_of_calls(timeline, timeline::CorrelationScope::kProcess);
   graph_nodes.finish();
+  nccl.finish();
   mark_asynchronous_copies(timeline);
   timeline::measure_extent(timeline);
   if (!context.within_bound()) return context.memory_status().error();

@@ -50,6 +50,7 @@ enum Column {
   kJsonText,
   kJsonTextId,
   kBinary,
+  kPayload,
 };
 
 constexpr std::array kColumns = {
@@ -57,7 +58,7 @@ constexpr std::array kColumns = {
     optional("endGlobalTid"),  optional("text"),          optional("textId"),     optional("domainId"),
     optional("category"),      optional("uint64Value"),   optional("int64Value"), optional("doubleValue"),
     optional("uint32Value"),   optional("int32Value"),    optional("floatValue"), presence_of("jsonText"),
-    presence_of("jsonTextId"), presence_of("binaryData"),
+    presence_of("jsonTextId"), presence_of("binaryData"), optional("binaryData"),
 };
 
 constexpr std::size_t kLongestPrefix = 256;
@@ -93,10 +94,11 @@ class LabelSet {
 
 class NvtxReader {
  public:
-  NvtxReader(ImportContext& context, StringTable& strings, Entities& entities)
+  NvtxReader(ImportContext& context, StringTable& strings, Entities& entities, NcclCalls& nccl)
       : context_(context),
         strings_(strings),
         entities_(entities),
+        nccl_(nccl),
         timeline_(context.timeline),
         emit_nvtx_(context.timeline, context.options) {}
 
@@ -123,6 +125,7 @@ class NvtxReader {
   ImportContext& context_;
   StringTable& strings_;
   Entities& entities_;
+  NcclCalls& nccl_;
   Timeline& timeline_;
   EmitNvtx emit_nvtx_;
 
@@ -205,8 +208,10 @@ void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t typ
   threadless_ += global_tid ? 0 : 1;
   timeline_.health.foreign_ends += end_thread != thread ? 1 : 0;
   if (!end) unfinished_.push_back(static_cast<RangeIndex>(ranges.size()));
-  read_value(row, Attachment::Target::kRange, ranges.size());
   const StringId name = name_of(row);
+  const bool is_read = NcclCalls::is_call(timeline_.text(name)) &&
+                       nccl_.add(RangeIndex(ranges.size()), row.text(kPayload).value_or(std::string_view{}));
+  if (!is_read) read_value(row, Attachment::Target::kRange, ranges.size());
   nameless_ += name == StringId::kEmpty ? 1 : 0;
   const bool scoped = type == kPushPop || type == kImportedPushPop;
   ranges.append({.name = name,
@@ -329,8 +334,8 @@ void NvtxReader::report() {
 
 }  // namespace
 
-void read_nvtx(ImportContext& context, StringTable& strings, Entities& entities) {
-  NvtxReader(context, strings, entities).read();
+void read_nvtx(ImportContext& context, StringTable& strings, Entities& entities, NcclCalls& nccl) {
+  NvtxReader(context, strings, entities, nccl).read();
 }
 
 }  // namespace rangefinder::importer::nsight

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace rangefinder::importer {
+
+/// How kernels were launched. A program launches the same ones alike again and again: those share a row, which takes
+/// more than all else that is kept of a kernel.
+class KernelDetails {
+ public:
+  /// The row of `timeline` that says so; a new one where none is remembered.
+  std::uint32_t row_of(const KernelDetail& detail, Timeline& timeline) {
+    std::vector<KernelDetail>& rows = timeline.kernel_details;
+    std::uint32_t& known = rows_[slot_of(detail)];
+    // What is remembered may be of another one with the same slot, or of rows that have been given away since.
+    if (known < rows.size() && std::memcmp(&rows[known], &detail, sizeof detail) == 0) return known;
+    rows.push_back(detail);
+    return known = static_cast<std::uint32_t>(rows.size() - 1);
+  }
+
+ private:
+  static_assert(std::has_unique_object_representations_v<KernelDetail>, "compared as bytes");
+  static constexpr std::size_t kSlots = 1024;
+  static constexpr int kSlotBits = 10;
+
+  static std::size_t slot_of(const KernelDetail& detail) noexcept {
+    std::array<std::uint32_t, sizeof(KernelDetail) / sizeof(std::uint32_t)> words;
+    std::memcpy(words.data(), &detail, sizeof detail);
+    std::uint64_t mixed = 0;
+    for (const std::uint32_t word : words) mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u;
+    return static_cast<std::size_t>(mixed >> (64 - kSlotBits));
+  }
+
+  std::array<std::uint32_t, kSlots> rows_{};  // by slot
+};
+
+}  // namespace rangefinder::importer
