@@ -46,6 +46,11 @@ std::string_view other_library(const char* variable) noexcept {
   return path.substr(path.rfind('/') + 1).starts_with(kInjectionFile) ? std::string_view() : path;
 }
 
+bool is_own_nccl_plugin(std::string_view value) noexcept {
+  // NCCL puts libnccl-profiler- before a short name, and .so behind it.
+  return value == "rangefinder" || value.substr(value.rfind('/') + 1) == kNcclPluginFile;
+}
+
 std::string OtherTool::text() const { return printable(name) + " (" + sign + ")"; }
 
 std::vector<OtherTool> other_tools() {

@@ -10,6 +10,12 @@ namespace rangefinder::base {
 /// What CUDA and NVTX load for `rangefinder record`; it stands beside librangefinder.so.
 inline constexpr std::string_view kInjectionFile = "librangefinder_injection.so";
 
+/// The profiler plugin of NCCL, beside it, and the variable that names the one that NCCL loads.
+inline constexpr std::string_view kNcclPluginFile = "libnccl-profiler-rangefinder.so";
+inline constexpr const char* kNcclVariable = "NCCL_PROFILER_PLUGIN";
+/// Whether that value of the variable is ours, wherever it lies.
+bool is_own_nccl_plugin(std::string_view value) noexcept;
+
 /// The library that such a variable (NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH) has loaded; empty where it is our
 /// own.
 std::string_view other_library(const char* variable) noexcept;

@@ -67,6 +67,25 @@ Result<std::string> find_injection() {
   return path.string();
 }
 
+/// The plugin that NCCL will load in the program; empty: none was chosen.
+std::string nccl_plugin_of(const ProgramToRecord& program) {
+  const char* const given = std::getenv(base::kNcclVariable);
+  std::string value = given != nullptr ? given : "";
+  for (const auto& [name, text] : program.environment) {
+    if (name == base::kNcclVariable) value = text;
+  }
+  return value;
+}
+
+/// NCCL has room for one, and the user may have chosen it.
+void choose_nccl_plugin(const fs::path& folder, ProgramToRecord& program) {
+  constexpr std::size_t kMostThatNcclReads = 255;
+  const std::string path = (folder / base::kNcclPluginFile).string();
+  std::error_code error;
+  if (!nccl_plugin_of(program).empty() || path.size() > kMostThatNcclReads || !fs::is_regular_file(path, error)) return;
+  program.environment.emplace_back(base::kNcclVariable, path);
+}
+
 /// Only one tool can listen.
 Status no_other_tool() {
   const std::vector<base::OtherTool> others = base::other_tools();
@@ -203,6 +222,7 @@ Result<ProgramToRecord> program_of(const RecordArguments& arguments, const std::
                          {"RANGEFINDER_CONFIG", *config}};
   if (!domains->empty()) program.environment.emplace_back("RANGEFINDER_NVTX_DOMAINS", *domains);
   if (!arguments.step_range.empty()) program.environment.emplace_back("RANGEFINDER_STEP_RANGE", arguments.step_range);
+  choose_nccl_plugin(fs::path(*injection).parent_path(), program);
   for (const std::string& entry : arguments.environment) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos)
@@ -301,6 +321,9 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, const Record
     is_found = is_found || path == *file || (info.ok() && info->pid == static_cast<std::uint32_t>(recorded.pid));
   }
   if (!is_found) complain(captures_of_children(program, recorded.captures));
+  if (const std::string plugin = nccl_plugin_of(program); !plugin.empty() && !base::is_own_nccl_plugin(plugin))
+    complain(std::string(base::kNcclVariable) + "=" + printable(plugin) +
+             " was left as it is: NCCL tells that plugin of its collectives, and not rangefinder's");
   if (ranges == 0 && !arguments.domains.empty())
     complain("no range is in the domains given by --domain" +
              (left_out.empty() ? std::string() : "; the program used these domains: " + left_out.text()));

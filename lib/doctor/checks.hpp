@@ -24,6 +24,8 @@ void check_cpu_counters(Findings& findings);
 void check_counters(Findings& findings);
 void check_nvml(Findings& findings);
 void check_torch(Findings& findings);
+/// Whether NCCL's profiler plugin lies where `rangefinder record` looks for it, and how to choose it without.
+void check_nccl(Findings& findings);
 void check_clock(Findings& findings);
 void check_folder(Findings& findings, const std::string& folder);
 void check_environment(Findings& findings);

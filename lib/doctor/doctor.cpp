@@ -15,6 +15,7 @@ std::vector<DoctorFinding> run_doctor(const std::string& folder) {
   doctor::check_nvml(findings);
   doctor::check_cpu_counters(findings);
   doctor::check_torch(findings);
+  doctor::check_nccl(findings);
   doctor::check_clock(findings);
   doctor::check_folder(findings, folder);
   doctor::check_environment(findings);

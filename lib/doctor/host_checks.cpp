@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
 #include "base/library.hpp"
+#include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "clock/clock.hpp"
 #include "doctor/checks.hpp"
@@ -60,6 +61,32 @@ void check_torch(Findings& findings) {
          "component torch is not installed (no " + component + "): operators and autograd are not recorded" + torch,
          "build with -DRANGEFINDER_TORCH=ON and -DRANGEFINDER_TORCH_DIR=<site-packages>/torch"});
   }
+}
+
+void check_nccl(Findings& findings) {
+#if RANGEFINDER_RECORDING
+  const std::string variable = base::kNcclVariable;
+  const std::string plugin = own_folder() + "/" + std::string(base::kNcclPluginFile);
+  const char* const value = std::getenv(base::kNcclVariable);
+  const std::string chosen = value != nullptr ? value : "";
+  if (!base::exists(plugin)) {
+    findings.push_back(
+        {"NCCL", State::kNote,
+         "the profiler plugin is not installed (no " + plugin + "): what NCCL is called for is not recorded",
+         "install the whole library: the plugin belongs beside librangefinder.so"});
+  } else if (!chosen.empty() && !base::is_own_nccl_plugin(chosen)) {
+    findings.push_back({"NCCL", State::kNote,
+                        variable + "=" + chosen + ": NCCL tells that plugin of its collectives, and not rangefinder's",
+                        "unset " + variable + ": `rangefinder record` sets it"});
+  } else {
+    findings.push_back({"NCCL",
+                        State::kGood,
+                        "collectives are recorded by `rangefinder record`, or with " + variable + "=" + plugin,
+                        {}});
+  }
+#else
+  (void)findings;
+#endif
 }
 
 void check_clock(Findings& findings) {

@@ -60,7 +60,7 @@ enum class CollectivePhase : std::uint8_t {
 /// Notes how far a collective is, now, from any thread. Does nothing for handle 0.
 RANGEFINDER_EXPORT void note_collective(std::uint32_t handle, CollectivePhase phase) noexcept;
 
-/// A collective was not told of for want of memory.
+/// A collective was not told of, or not its end, for want of memory: CaptureHealth::dropped_collectives.
 RANGEFINDER_EXPORT void count_lost_collective() noexcept;
 
 }  // namespace rangefinder::detail
