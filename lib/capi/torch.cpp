@@ -5,6 +5,7 @@
 #include "capi/text.hpp"
 
 #include <rangefinder/c/torch.h>
+#include <rangefinder/torch/collectives.hpp>
 #include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
 
@@ -20,6 +21,11 @@ struct rf_operator_recording {
   rangefinder::torch::OperatorRecording recording;
 };
 
+struct rf_collective_recording {
+  explicit rf_collective_recording(const rangefinder::torch::CollectiveOptions& options) : recording(options) {}
+  rangefinder::torch::CollectiveRecording recording;
+};
+
 struct rf_memory_recording {
   explicit rf_memory_recording(const rangefinder::torch::MemoryRecordingOptions& options) : recording(options) {}
   rangefinder::torch::MemoryRecording recording;
@@ -28,6 +34,7 @@ struct rf_memory_recording {
 namespace {
 
 constexpr std::size_t kLeastOperatorOptions = RANGEFINDER_SIZE_UP_TO(rf_operator_options, reserved);
+constexpr std::size_t kLeastCollectiveOptions = RANGEFINDER_SIZE_UP_TO(rf_collective_options, reserved);
 constexpr std::size_t kLeastMemoryOptions = RANGEFINDER_SIZE_UP_TO(rf_memory_options, reserved);
 constexpr std::size_t kLeastHostMemory = RANGEFINDER_SIZE_UP_TO(rf_host_memory, untracked);
 
@@ -37,6 +44,12 @@ rf_operator_options default_operator_options() noexcept {
   options.sampling = from.sampling;
   options.shapes = from.shapes;
   options.user_scopes = from.user_scopes;
+  return options;
+}
+
+rf_collective_options default_collective_options() noexcept {
+  rf_collective_options options{};
+  options.inputs = rangefinder::torch::CollectiveOptions().inputs;
   return options;
 }
 
@@ -76,6 +89,33 @@ rf_status rf_operator_recording_start(const rf_operator_options* options, rf_ope
 }
 
 void rf_operator_recording_free(rf_operator_recording* recording) noexcept { delete recording; }
+
+rf_status rf_collective_options_init(rf_collective_options* options, size_t struct_size) noexcept {
+  if (options == nullptr) return capi::null_argument(__func__, "options");
+  return capi::guarded(__func__, [&, function = __func__] {
+    return capi::write_struct(function, options, struct_size, kLeastCollectiveOptions, default_collective_options());
+  });
+}
+
+rf_status rf_collective_recording_start(const rf_collective_options* options,
+                                        rf_collective_recording** recording) noexcept {
+  if (recording == nullptr) return capi::null_argument(__func__, "recording");
+  *recording = nullptr;
+  return capi::guarded(__func__, [&, function = __func__] {
+    rf_collective_options known = default_collective_options();
+    rf_status status = capi::read_struct(function, options, kLeastCollectiveOptions, known);
+    if (status == RF_STATUS_OK) status = capi::check_reserved(function, known.reserved);
+    if (status != RF_STATUS_OK) return status;
+    *recording = new rf_collective_recording({known.inputs});
+    return RF_STATUS_OK;
+  });
+}
+
+const char* rf_collective_recording_state(const rf_collective_recording* recording) noexcept {
+  return recording != nullptr ? recording->recording.state().c_str() : "";
+}
+
+void rf_collective_recording_free(rf_collective_recording* recording) noexcept { delete recording; }
 
 rf_status rf_memory_options_init(rf_memory_options* options, size_t struct_size) noexcept {
   if (options == nullptr) return capi::null_argument(__func__, "options");

@@ -28,7 +28,7 @@ TYPES = {
     "rf_value": _abi.Value, "rf_suspended_range": _abi.SuspendedRange,
 }
 for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_doctor",
-             "rf_operator_recording", "rf_memory_recording"):
+             "rf_operator_recording", "rf_collective_recording", "rf_memory_recording"):
     TYPES[name + "*"] = ctypes.c_void_p
     TYPES[name + "**"] = ctypes.POINTER(ctypes.c_void_p)
 for name, struct in _abi.STRUCTS.items():
@@ -120,6 +120,7 @@ class Header(unittest.TestCase):
             (rangefinder.report, "rf_report_options", {"input"}),
             (rangefinder.export_chrome_trace, "rf_chrome_options", {"input", "output"}),
             (rangefinder.torch.OperatorRecording.__init__, "rf_operator_options", {"self"}),
+            (rangefinder.torch.CollectiveRecording.__init__, "rf_collective_options", {"self"}),
             (rangefinder.torch.MemoryRecording.__init__, "rf_memory_options", {"self"}),
         ):
             wanted = {field[0] for field in _abi.STRUCTS[struct]._fields_}

@@ -371,6 +371,25 @@ class Recordings(support.TestCase):
         self.assertEqual(failed.exception.code, rangefinder.Status.INVALID_ARGUMENT)
         self.assertIn("sampling: 1.5", failed.exception.message)
 
+    def test_collectives(self):
+        if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+            self.skipTest("this torch has no Gloo")
+        with rangefinder.Session(self.capture), rangefinder.torch.CollectiveRecording() as collectives:
+            self.assertEqual(collectives.state, "recorded")
+            torch.distributed.init_process_group("gloo", init_method=f"file://{self.folder}/store", rank=0, world_size=1)
+            try:
+                with rangefinder.range("exchange"):
+                    work = torch.distributed.all_reduce(torch.ones(10), async_op=True)
+                work.wait()
+                torch.distributed.broadcast(torch.ones(3, dtype=torch.int64), src=0)
+            finally:
+                torch.distributed.destroy_process_group()
+        rows = support.rows_of(rangefinder.report(self.capture, "collective_calls", format="json"))
+        known = [(row["collective"], row["elements_in"], row["type"], row["group_description"]) for row in rows]
+        self.assertIn(("all_reduce", 10, "Float", "default_pg"), known)
+        self.assertIn(("broadcast", 3, "Long", "default_pg"), known)
+        self.assertIn("exchange", [row["range"] for row in rows])
+
     def test_memory(self):
         with rangefinder.Session(self.capture) as session:
             with rangefinder.torch.MemoryRecording(cuda=False) as memory:

@@ -4,8 +4,8 @@
 #include <rangefinder/c/rangefinder.h>
 
 // Component `torch` for C: functions of librangefinder_torch.so, in the rules of rangefinder.h. Loading that library is
-// all that attribution `forward` needs; what is here records more. torch/operators.hpp and torch/memory.hpp say more
-// about each.
+// all that attribution `forward` needs; what is here records more. torch/operators.hpp, torch/memory.hpp and
+// torch/collectives.hpp say more about each.
 
 #if defined(__cplusplus)
 extern "C" {
@@ -34,6 +34,31 @@ RF_API rf_status rf_operator_recording_start(const rf_operator_options* options,
                                              rf_operator_recording** recording) RF_NOEXCEPT;
 /// Ends it. Null does nothing.
 RF_API void rf_operator_recording_free(rf_operator_recording* recording) RF_NOEXCEPT;
+
+// ---- collectives --------------------------------------------------------------------------------------------------
+
+typedef struct rf_collective_options {
+  size_t struct_size;
+  bool inputs;  ///< collectives of all backends, Gloo's among them, from the inputs of c10d's operators; true
+  bool reserved[7];
+} rf_collective_options;
+RF_API rf_status rf_collective_options_init(rf_collective_options* options, size_t struct_size) RF_NOEXCEPT;
+
+/// Records c10d's collectives, sends and receives while it lives and a session records.
+typedef struct rf_collective_recording rf_collective_recording;
+
+/// `options`: null for the defaults.
+///
+/// Errors:  RF_STATUS_INTERNAL without memory; *recording is null then. A LibTorch without c10d is no error: the state
+///          below says it.
+/// Threads: start and free while no operator runs; several may live at once, they record once.
+/// Cost:    as CollectiveRecording of torch/collectives.hpp.
+RF_API rf_status rf_collective_recording_start(const rf_collective_options* options,
+                                               rf_collective_recording** recording) RF_NOEXCEPT;
+/// "recorded", or the reason why nothing is; "" for null. Holds until the recording is freed.
+RF_API const char* rf_collective_recording_state(const rf_collective_recording* recording) RF_NOEXCEPT;
+/// Ends it. Null does nothing.
+RF_API void rf_collective_recording_free(rf_collective_recording* recording) RF_NOEXCEPT;
 
 // ---- memory -------------------------------------------------------------------------------------------------------
 

@@ -377,6 +377,7 @@ class ReportOptions(ctypes.Structure):
         ("absolute_times", c_bool),
         ("terminal", c_bool),
         ("reserved", c_bool * 4),
+        ("by", c_char_p),
     ]
 
 
@@ -464,6 +465,14 @@ class OperatorOptions(ctypes.Structure):
     ]
 
 
+class CollectiveOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("inputs", c_bool),
+        ("reserved", c_bool * 7),
+    ]
+
+
 class MemoryOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -506,6 +515,7 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_capture_finding": CaptureFinding,
     "rf_doctor_finding": DoctorFinding,
     "rf_operator_options": OperatorOptions,
+    "rf_collective_options": CollectiveOptions,
     "rf_memory_options": MemoryOptions,
     "rf_host_memory": HostMemory,
 }
@@ -633,6 +643,10 @@ TORCH_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_operator_options_init": (c_int, [POINTER(OperatorOptions), c_size_t]),
     "rf_operator_recording_start": (c_int, [POINTER(OperatorOptions), NEW_HANDLE]),
     "rf_operator_recording_free": (None, [HANDLE]),
+    "rf_collective_options_init": (c_int, [POINTER(CollectiveOptions), c_size_t]),
+    "rf_collective_recording_start": (c_int, [POINTER(CollectiveOptions), NEW_HANDLE]),
+    "rf_collective_recording_state": (c_char_p, [HANDLE]),
+    "rf_collective_recording_free": (None, [HANDLE]),
     "rf_memory_options_init": (c_int, [POINTER(MemoryOptions), c_size_t]),
     "rf_memory_recording_start": (c_int, [POINTER(MemoryOptions), NEW_HANDLE]),
     "rf_memory_recording_host_state": (c_char_p, [HANDLE]),
@@ -697,6 +711,7 @@ class Error(RuntimeError):
 # What functions of C are called here, where it is not the same name; "session_" is Session, its "start" the class itself.
 _NAMES = {
     "capture_inspect": "inspect", "capture_repair": "repair", "chrome_options_init": "export_chrome_trace",
+    "collective_options_init": "torch.CollectiveRecording", "collective_recording_start": "torch.CollectiveRecording",
     "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
     "device_memory_snapshot": "torch.memory_snapshot", "doctor_run": "doctor",
     "export_memory_snapshot_with": "export_memory_snapshot", "host_memory_get": "torch.host_memory",

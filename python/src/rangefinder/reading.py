@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reports and exports of files: a capture, a folder of captures, a trace of torch.profiler, or an SQLite export of
-Nsight Systems."""
+"""Reports and exports of files: a capture, a folder of captures or of traces of torch.profiler, such a trace, or an SQLite
+export of Nsight Systems."""
 from __future__ import annotations
 
 import ctypes
@@ -40,6 +40,7 @@ def report(
     step_names: Optional[str] = None,
     columns: Optional[str] = None,
     payload: Optional[str] = None,
+    by: Optional[str] = None,
     instances: Optional[bool] = None,
     by_shape: Optional[bool] = None,
     by_payload: Optional[bool] = None,
@@ -60,17 +61,19 @@ def report(
         print(rangefinder.report(["rank0.rfcap", "rank1.rfcap"], "tree"))
         print(rangefinder.report("train.rfcap", columns="range,count,host_p95_ns", payload="batch>=64"))
 
-    `input`: a file, a folder of captures, or a list of captures and such folders, which are read as one job.
+    `input`: a file, a folder of captures or of traces, a list of captures and folders of them, or a list of traces, which
+    are read as one job.
     `view`: one of report_views(); None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
     "launch", "forward" or "capture". `columns`: instead of the view's own, titles or keys with commas between; "help":
     the report lists them. `payload`: of the view ranges, only instances whose payload fulfils it, ">=64" or "batch>=64";
-    `by_payload`: a row for each name and payload. `overview`: the view ranges begins, in text and JSON, with a summary of
-    the capture; True. `absolute_times`: text has points in time on the capture's clock instead of since its begin.
-    `terminal`: CSV shows control characters of names as text does. The others are the command's options and ReportOptions of rangefinder/report.hpp.
+    `by_payload`: a row for each name and payload. `by`: of the view breakdown, "step" or "range". `overview`: the view
+    ranges begins, in text and JSON, with a summary of the capture; True. `absolute_times`: text has points in time on the
+    capture's clock instead of since its begin. `terminal`: CSV shows control characters of names as text does. The others
+    are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
             broken expression or column, and for a file that is given twice; UNREADABLE, UNSUPPORTED for the input, and
-            for traces among several inputs; TOO_LARGE where it needs more than `max_memory_bytes` (by default half of
+            for captures and traces together; TOO_LARGE where it needs more than `max_memory_bytes` (by default half of
             the memory there is). ValueError for an unknown word.
     Cost:   memory about 100 bytes an event. Other threads of Python run meanwhile.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch: modules as ranges, backward work on the ranges of its forward pass, operators and memory. Importing this
-imports no torch."""
+"""PyTorch: modules as ranges, backward work on the ranges of its forward pass, operators, collectives and
+memory. Importing this imports no torch."""
 from __future__ import annotations
 
 import ctypes
@@ -17,8 +17,8 @@ from . import ranges
 from .ranges import Range, _close_interrupted, _depth, _module_calls
 
 __all__ = [
-    "HostMemory", "MarkedModules", "MemoryRecording", "OperatorRecording", "count_device_memory", "enable", "host_memory",
-    "mark_modules", "memory_snapshot", "reset_host_memory_peak", "unmark_modules",
+    "CollectiveRecording", "HostMemory", "MarkedModules", "MemoryRecording", "OperatorRecording", "count_device_memory",
+    "enable", "host_memory", "mark_modules", "memory_snapshot", "reset_host_memory_peak", "unmark_modules",
 ]
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -268,6 +268,31 @@ class OperatorRecording(_Recording):
     def __init__(self, *, shapes: Optional[bool] = None, sampling: Optional[float] = None,
                  user_scopes: Optional[bool] = None):
         super().__init__("operator", {"shapes": shapes, "sampling": sampling, "user_scopes": user_scopes})
+
+
+class CollectiveRecording(_Recording):
+    """Records what torch.distributed communicates while it lives and a session records: collectives, sends and receives,
+    with group, elements and peer, on the range that called them. `report(folder, "collectives")` matches those of all
+    ranks, `report(folder, "hang")` names the rank that did not come.
+
+        with rangefinder.Session("run/%r.rfcap"), rangefinder.torch.CollectiveRecording():
+            torch.distributed.init_process_group("gloo")
+            train()
+
+    `inputs`: of all backends, Gloo's among them, from the inputs of operators; True. False: those of backends that tell
+    by themselves (NCCL, UCC, XCCL), without their numbers.
+
+    Errors:  as enable(). What cannot be recorded is no error: state says it.
+    Threads: make and stop it while no operator runs; several may live at once, they record once. Make it before the
+             first send or receive of a group.
+    Cost:    as CollectiveRecording of rangefinder/torch/collectives.hpp.
+    """
+
+    state: str  #: "recorded", or the reason why nothing is
+
+    def __init__(self, *, inputs: Optional[bool] = None):
+        super().__init__("collective", {"inputs": inputs})
+        self.state = _enabled().rf_collective_recording_state(self._handle).decode(errors="replace")
 
 
 class MemoryRecording(_Recording):
