@@ -21,6 +21,11 @@ if(TARGET rangefinder_injection)  # not for linking: the command, or a variable,
   install(TARGETS rangefinder_injection LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 
+if(TARGET rangefinder_nccl)  # not for linking: NCCL loads it by the name that a variable has
+  set_property(TARGET rangefinder_nccl PROPERTY INSTALL_RPATH "$ORIGIN")
+  install(TARGETS rangefinder_nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 if(TARGET rangefinder_torch)
   set_property(TARGET rangefinder_torch PROPERTY INSTALL_RPATH "$ORIGIN")
   rangefinder_install_component(torch rangefinder_torch)

@@ -38,6 +38,9 @@ struct ReportOptions {
   /// The view steps: which ranges are which part of a step, if their names are not the usual ones (docs/how-to/
   /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
   std::string step_names;
+  /// The view breakdown: "step": one row per device and step; "range": one per device and name of range; empty: one per
+  /// device.
+  std::string by;
   /// The view tree: merges names that differ in numbers only: layers.0 and layers.1 become one row, layers.*.
   bool fold = false;
   /// The view tree: at most so many levels; deeper ranges count for their ancestor at that level; 0: all.

@@ -13,7 +13,7 @@
 namespace rangefinder::analysis {
 namespace {
 
-void add(InclusiveFigures& total, const DeviceFigures& one) noexcept {
+void add_figures(InclusiveFigures& total, const DeviceFigures& one) noexcept {
   total.gpu_ops += one.gpu_ops;
   total.gpu_sum_ns += one.gpu_sum_ns;
   total.gpu_busy_ns += one.gpu_busy_ns;
@@ -22,7 +22,7 @@ void add(InclusiveFigures& total, const DeviceFigures& one) noexcept {
   total.launch_delay_ns += one.launch_delay_ns;
 }
 
-void add(OwnFigures& total, const DeviceFigures& one) noexcept {
+void add_figures(OwnFigures& total, const DeviceFigures& one) noexcept {
   total.gpu_ops += one.gpu_ops;
   total.gpu_sum_ns += one.gpu_sum_ns;
   total.gpu_busy_ns += one.gpu_busy_ns;
@@ -203,9 +203,9 @@ void RangeRollup::take_device(RangeIndex range, std::uint32_t group, bool is_ins
     exclusive.gpu_busy_ns = added_[range].own_busy_ns;
     span_ns = added_[range].span_ns;
   }
-  analysis::add(total.exclusive, is_deepest ? inclusive : exclusive);
+  add_figures(total.exclusive, is_deepest ? inclusive : exclusive);
   if (is_inside_its_like) return;
-  analysis::add(total.inclusive, inclusive);
+  add_figures(total.inclusive, inclusive);
   total.span_ns += span_ns;
   if (groups_.extras.empty()) return;
   GroupExtra& extra = groups_.extras[group];

@@ -54,6 +54,7 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.sort = capi::text_or(known.sort);
   options.columns = capi::text_or(known.columns);
   options.payload = capi::text_or(known.payload);
+  options.by = capi::text_or(known.by);
   options.depth = known.depth;
   options.top = known.top;
   options.width = known.width;

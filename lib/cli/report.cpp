@@ -77,7 +77,7 @@ void add_report(CLI::App& app, Common& common, int& result) {
   CLI::App* verb = app.add_subcommand("report", "Show which ranges use the GPU time");
   verb->add_option(
           "FILE", arguments->inputs,
-          "A capture, several captures or a folder of them (one job), a torch.profiler trace (.json, .json.gz), or an "
+          "A capture or a torch.profiler trace (.json, .json.gz), several of them or a folder of them (one job), or an "
           "Nsight SQLite export")
       ->type_name("");
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
@@ -94,6 +94,11 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--step-names", arguments->report.step_names,
                    "View steps: which ranges are which part of a step, such as data=my_loader*;forward=fwd")
       ->type_name("RULES");
+  takes_one_of(verb->add_option("--by", arguments->report.by,
+                                "View breakdown: one row per device and step (step), or per device and name of range "
+                                "(range); default: one row per device"),
+               {"step", "range"})
+      ->type_name("WHAT");
   takes_file(verb->add_option(
                  "--peaks", arguments->peaks,
                  "For the views roofline and roofline_operators: the file that `rangefinder measure-peaks` wrote"))
@@ -131,6 +136,8 @@ void add_report(CLI::App& app, Common& common, int& result) {
       throw CLI::ValidationError("--regex needs --filter");
     if (arguments->group_by == "shape" && arguments->report.view != "ops")
       throw CLI::ValidationError("--group-by shape needs --view ops");
+    if (!arguments->report.by.empty() && arguments->report.view != "breakdown")
+      throw CLI::ValidationError("--by needs --view breakdown");
     result = run_report(common, *arguments);
   });
 }

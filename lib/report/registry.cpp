@@ -16,7 +16,8 @@ namespace rangefinder::report {
 MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_replays, make_api, make_api_ranges,
     make_sync, make_overhead, make_allocations, make_ops, make_memory, make_memory_peak, make_memory_devices,
     make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
-    make_unattributed, make_counters;
+    make_unattributed, make_counters, make_breakdown, make_collectives, make_collective_calls, make_hang, make_pipeline,
+    make_stragglers, make_ranks;
 
 namespace {
 
@@ -47,6 +48,21 @@ constexpr View kOwnViews[] = {
     {"memory_fragmentation", "Fragmentation of device allocators: at its maximum and at the end", kNeedsAllocatorCounts,
      make_memory_fragmentation},
     {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps, make_steps, kSummary},
+    {"breakdown",
+     "Devices, or the host without one: computation, communication, copies, what is exposed, why idle (--by)",
+     kNeedsNothing, make_breakdown},
+    {"collectives", "Collectives matched over ranks: latency, bandwidth, who waited for whom (--instances: each)",
+     kNeedsCollectives, make_collectives},
+    {"collective_calls", "Each rank's part of each collective: what it called, and when it called, worked and waited",
+     kNeedsCollectives, make_collective_calls},
+    {"stragglers", "Ranks: which one the others wait for, by how much, and what it is slow at", kNeedsSteps,
+     make_stragglers},
+    {"ranks", "Heat map of ranks and steps: whose own work took longer than on the median rank", kNeedsSteps,
+     make_ranks},
+    {"hang", "Ranks that wait in a collective, who never came to it, and where that rank is", kNeedsCollectives,
+     make_hang},
+    {"pipeline", "Stages of pipeline parallelism: schedule, work, bubbles and their ideal (--instances: each step)",
+     kNeedsCollectives, make_pipeline},
     {"roofline", "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)", kNeedsRanges,
      make_roofline},
     {"roofline_operators",
@@ -161,6 +177,7 @@ std::string missing_for(const View& view, const Timeline& timeline, unsigned met
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
       {kNeedsAllocations, timeline.cuda_allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
       {kNeedsGraphs, (view.needs & kNeedsGraphs) != 0 && !analysis::has_graph_work(timeline), "work of CUDA graphs"},
+      {kNeedsCollectives, timeline.collectives.size() == 0, "collectives (of NCCL, RCCL or c10d)"},
   };
   std::string missing;
   for (const auto& [need, lacks, words] : needs) {
@@ -172,6 +189,9 @@ std::string missing_for(const View& view, const Timeline& timeline, unsigned met
 Result<Table> make_table(const View& view, const ProjectedTimeline& projected, const ViewOptions& options) {
   if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no payloads; use --view ranges");
+  if (view.name != "breakdown" && !options.by.empty())
+    return Error(ErrorCode::kInvalidArgument,
+                 std::string(view.name) + " has no rows by " + base::printable(options.by) + "; use --view breakdown");
   Result<Table> table = view.make(projected, options);
   if (!table) return table;
   Status status = arrange(*table, options);

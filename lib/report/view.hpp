@@ -51,6 +51,7 @@ enum Needs : unsigned {
   kNeedsKernels = 4096,
   kNeedsAllocations = 8192,
   kNeedsGraphs = 16384,
+  kNeedsCollectives = 32768,
 };
 
 /// The view's table, as it is without a filter, an order and a choice of columns.

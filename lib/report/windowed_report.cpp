@@ -427,7 +427,7 @@ class WindowedReport {
 
 bool adds_up(const View& view, const ViewOptions& options) noexcept {
   constexpr std::size_t kMaxTop = std::size_t{1} << 18;
-  if (options.by_payload || !options.payload.empty()) return false;
+  if (options.by_payload || !options.payload.empty() || !options.by.empty()) return false;
   if (nsight::has_sums(view.name)) return true;
   if (is_list(view, options) || (view.name == "ranges" && options.instances))
     return options.top != 0 && options.top <= kMaxTop;

@@ -238,6 +238,13 @@ static void chosen_reports(void) {
   options.payload = "seven";
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "seven");
   SUCCEEDS(rf_report_options_init(&options, sizeof options));
+  CHECK(options.by == NULL);
+  options.by = "step";
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "use --view breakdown");
+  options.view = "breakdown";
+  options.format = RF_REPORT_CSV;
+  shows(&options, "Device,Step,Computation (ns)");
+  SUCCEEDS(rf_report_options_init(&options, sizeof options));
   options.reserved[3] = true;
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_UNSUPPORTED, "reserved");
 }

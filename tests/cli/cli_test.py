@@ -137,18 +137,22 @@ class Verbs(CommandTest):
         self.assertEqual(self.succeeds("report", "job", "other", "--csv").out, whole)
         self.assertIn("given twice", self.fails(2, "report", "job", captures[0]))
         trace = self.write("trace.json", '{"traceEvents": []}')
-        self.assertIn(f"{trace}: no capture (.rfcap); only captures are read together", self.fails(2, "report", moved, trace))
+        self.assertIn(f"{trace}: captures (.rfcap) and torch.profiler traces are not read together", self.fails(2, "report", moved, trace))
         self.assertIn("nowhere", self.fails(2, "report", moved, "nowhere"))
 
-    def test_a_folder_of_traces_says_what_to_do(self):
+    def test_traces_of_ranks_are_one_job_too(self):
         trace = '{"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "alone", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'
         (self.folder / "log").mkdir()
         self.assertIn("without captures (*.rfcap) or traces", self.fails(2, "report", "log"))
-        self.write("log/rank0.json", trace)
+        first = self.write("log/rank0.json", trace)
         self.assertIn("alone", self.succeeds("report", "log").out)
-        self.write("log/rank1.json.gz", gzip.compress(trace.encode()))
-        self.assertEqual(self.fails(2, "report", "log"),
-                         "rangefinder: log: 2 traces and no captures (*.rfcap); traces are read one at a time: log/rank0.json\n")
+        second = self.write("log/rank1.json.gz", gzip.compress(trace.encode()))
+        for inputs in (["log"], [first, second]):
+            rows = list(csv.DictReader(io.StringIO(self.succeeds("report", *inputs, "--csv").out)))
+            self.assertEqual([(row["Range"], row["Count"]) for row in rows], [("alone", "2")])
+        self.assertEqual(self.fails(2, "export", "log", "-o", "both.json"),
+                         "rangefinder: export: log/rank0.json ...: 2 traces; traces are exported one at a time, and read together by reports "
+                         "alone\n")
 
     def test_filter_sort_and_top_choose_rows(self):
         def names(*options):
@@ -175,6 +179,7 @@ class Verbs(CommandTest):
         self.assertIn("write '>=64'", self.fails(2, "report", "payloads.rfcap", "--payload", "batch"))
         self.assertIn("use --view ranges", self.fails(2, "report", "payloads.rfcap", "--payload", ">1", "--view", "tree"))
         self.assertIn("--view ops", self.fails(2, "report", "payloads.rfcap", "--group-by", "shape"))
+        self.assertIn("--view breakdown", self.fails(2, "report", "payloads.rfcap", "--by", "step"))
 
     def test_columns_are_chosen_and_listed(self):
         text = self.succeeds("report", "whole.rfcap", "-q", "--columns", "Host p95,range").out
@@ -309,6 +314,20 @@ class Verbs(CommandTest):
             self.assertTrue(found["driver"]["detail"].startswith("no NVIDIA driver is loaded"), found["driver"])
             self.assertTrue(found["driver"]["fix"].startswith("on a machine with a GPU, install the NVIDIA driver"))
 
+    def test_doctor_finds_the_plugin_of_nccl(self):
+        found = self.doctor(NCCL_PROFILER_PLUGIN="")
+        if "NCCL" not in found:
+            self.skipTest("built without the recording half")
+        self.assertEqual((found["NCCL"]["state"], found["NCCL"]["fix"]), ("ok", ""))
+        said, path = found["NCCL"]["detail"].split("NCCL_PROFILER_PLUGIN=")
+        self.assertEqual(said, "collectives are recorded by `rangefinder record`, or with ")
+        self.assertTrue(path.endswith("/libnccl-profiler-rangefinder.so") and pathlib.Path(path).is_file(), path)
+        self.assertEqual(self.doctor(NCCL_PROFILER_PLUGIN=path)["NCCL"]["state"], "ok")
+        other = self.doctor(NCCL_PROFILER_PLUGIN="inspector")["NCCL"]
+        self.assertEqual((other["state"], other["fix"]),
+                         ("note", "unset NCCL_PROFILER_PLUGIN: `rangefinder record` sets it"))
+        self.assertIn("NCCL_PROFILER_PLUGIN=inspector: NCCL tells that plugin", other["detail"])
+
     def test_doctor_names_tools_that_have_cupti_or_listen(self):
         def said(**variables):
             findings = json.loads(self.run_command("doctor", "--json", env=environment(**variables)).out)["findings"]
@@ -386,6 +405,7 @@ class Usage(CommandTest):
             (report, "--top", ("foo", "", "-1", "1.5"), "is not a whole number of at least 0"), (report, "--top", ("9" * 30,), "is too large"),
             (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
             (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
+            (report, "--by", ("foo",), "is none of step or range"),
             (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
             (report, "--peaks", ("",), "expected a file"),
             (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),

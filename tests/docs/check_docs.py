@@ -109,7 +109,8 @@ def faults(root):
 TERMS = """range, range instance, payload, domain, user counter track, step, goodput, activity, launch, correlation id, autograd node,
 forward thread, sequence number, caching allocator, device allocation, GPU projection, attribution, owner, inclusive time, self time, host time,
 peak throughput, session, capture, live file, flight recorder, unmodified binary, CUPTI subscription, health counters, timeline, overview,
-hardware counters, PM sampling, perf events, A/B benchmark, baseline and optimized variant, correctness check, regression gate"""
+hardware counters, PM sampling, perf events, rank, collective, process group, latency, skew, bus bandwidth, exposed communication, straggler,
+bubble, hang, A/B benchmark, baseline and optimized variant, correctness check, regression gate"""
 
 
 def glossary(root):

@@ -20,7 +20,7 @@ import unittest
 import pages
 
 OPTIONS = None
-PROGRAMS = r"rangefinder|python|pip|cmake|ctest|apt-get|torchrun|mkdir|tensorboard|c\+\+|\./\w+|RANGEFINDER_\w+=|nsys|dcgmi"
+PROGRAMS = r"rangefinder|python|pip|cmake|ctest|apt-get|torchrun|mkdir|tensorboard|c\+\+|\./\w+|RANGEFINDER_\w+=|NCCL_\w+=|nsys|dcgmi"
 
 BUILDS = "builds this tree: tests/install and the presets do"
 DEVELOPS = "is for developers of this tree, and would run these tests"
@@ -80,8 +80,10 @@ EXIT_STATUS = {
     "rangefinder check job-0.rfcap --repair whole.rfcap": 1,  # it finds that the program died
     "rangefinder check train.41.rfcap --repair whole.rfcap": 1,
 }
-# The page says that these show nothing without a GPU. Their capture is made by the program that the page shows.
+# The page says that these show nothing without a GPU, or where nothing hangs. Captures without work of a device are made by the
+# program that the page shows.
 NO_ROWS = {
+    "rangefinder report run --view hang",
     "rangefinder report first.rfcap --view kernels",
     "rangefinder report first.rfcap --view api",
 }
@@ -90,7 +92,7 @@ OPTIONS_OF = {
     "docs/how-to/read-a-report.md": "rangefinder report train.rfcap",
     "docs/how-to/watch-steps.md": "rangefinder report train.rfcap",
 }
-INPUT_OF_VIEW = {"replays": "server.rfcap"}
+INPUT_OF_VIEW = {"replays": "server.rfcap", "collectives": "run", "hang": "hung"}
 # A page may use a file that another page makes.
 FILES_OF_PAGE = {
     "docs/how-to/look-at-operators.md": "rangefinder export train.rfcap -o train.pt.trace.json.gz",

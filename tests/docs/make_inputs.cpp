@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/capture_builder.hpp"
 
+#include <rangefinder/detail/collectives.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -12,6 +14,7 @@
 // show.
 namespace {
 
+namespace detail = rangefinder::detail;
 using rangefinder::MemoryAction;
 using rangefinder::testing::CaptureBuilder;
 
@@ -91,6 +94,67 @@ CaptureBuilder training(const char* rank) {
   return capture;
 }
 
+/// An all-reduce of c10d.
+detail::CollectiveCall all_reduce(std::int64_t number, std::int64_t elements) {
+  detail::CollectiveCall call;
+  call.kind = rangefinder::CollectiveKind::kAllReduce;
+  call.name = "allreduce";
+  call.number = number;
+  call.elements_in = call.elements_out = elements;
+  call.dtype = "Float";
+  return call;
+}
+
+/// A rank of a job that reduces two buckets of gradients a step: the first while the device computes. Rank 1 comes late
+/// to the second.
+CaptureBuilder data_parallel(int rank) {
+  CaptureBuilder capture = training(std::to_string(rank).c_str());
+  const auto reduce = [&](std::int64_t number, std::int64_t elements, std::int64_t at, std::int64_t end) {
+    capture.collective(all_reduce(number, elements), "0", 2, at).launch(at + 10 * kUs);
+    capture.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", at + 40 * kUs, end);
+    capture.phase(detail::CollectivePhase::kReturned, at + 60 * kUs);
+  };
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::int64_t t = kMs + step * 20 * kMs, late = rank * 100 * kUs;
+    capture.on_thread(2, "autograd").on_stream(20).range("backward", t + 4 * kMs, t + 9 * kMs);
+    reduce(2 * step, 4 << 20, t + 5 * kMs + late, t + 6 * kMs);
+    capture.range("layer.0", t + 6'500 * kUs, t + 8'200 * kUs + 7 * late);
+    reduce(2 * step + 1, 1 << 20, t + 7'100 * kUs + 7 * late, t + 8'300 * kUs);
+  }
+  return capture;
+}
+
+/// A rank of a job on CPUs that was killed: after three steps rank 2 reads a batch, and the others wait for it.
+CaptureBuilder hung(int rank) {
+  CaptureBuilder capture;
+  capture.meta("program", "train").meta("rank", std::to_string(rank)).meta("world_size", "4").unfinished();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const std::int64_t t = step * 10 * kMs + rank * 20 * kUs;
+    const bool is_last = step == 3;
+    const auto range = [&](const char* name, std::int64_t begin, std::int64_t end) {
+      is_last ? capture.open_range(name, t + begin) : capture.range(name, t + begin, t + end);
+    };
+    capture.step(static_cast<std::uint32_t>(step), t);
+    range("step", kUs, 9 * kMs);
+    if (is_last && rank == 2) {
+      capture.open_range("read_batch", t + 2 * kUs).on_thread(2, "reader");
+      for (std::int64_t minute = 0; minute < 10; ++minute)
+        capture.range("retry", t + kMs + minute * 60'000 * kMs, t + (minute + 1) * 60'000 * kMs);
+      break;
+    }
+    capture.range("read_batch", t + 2 * kUs, t + kMs);
+    range("backward", 2 * kMs, 8 * kMs);
+    capture.collective(all_reduce(step, 1 << 20), "0", 4, t + 3 * kMs);
+    capture.phase(detail::CollectivePhase::kReturned, t + 3 * kMs + 5 * kUs);
+    capture.phase(detail::CollectivePhase::kWaitBegan, t + 4 * kMs);
+    if (is_last) continue;
+    capture.phase(detail::CollectivePhase::kStarted, t + 4 * kMs + kUs);
+    capture.phase(detail::CollectivePhase::kCompleted, t + 5 * kMs);
+    capture.phase(detail::CollectivePhase::kWaitEnded, t + 5 * kMs + kUs);
+  }
+  return capture;
+}
+
 /// Captures a model as a graph of that name. The first node is `first`; each layer makes two, the head one.
 void capture_graph(CaptureBuilder& capture, std::int64_t t, const std::string& name, std::uint64_t first) {
   capture.range(name, t, t + 100 * kUs);
@@ -147,8 +211,11 @@ void write_all(const std::string& folder) {
   for (const char* name : {"job-0.rfcap", "train.41.rfcap"}) training("0").unfinished().write(file(name));
   serving().write(file("server.rfcap"));
   std::filesystem::create_directory(file("run"));
-  training("0").write(file("run/node-0-4711.rfcap"));
-  training("1").write(file("run/node-1-4712.rfcap"));
+  data_parallel(0).write(file("run/node-0-4711.rfcap"));
+  data_parallel(1).write(file("run/node-1-4712.rfcap"));
+  std::filesystem::create_directory(file("hung"));
+  for (int rank = 0; rank < 4; ++rank)
+    hung(rank).write(file("hung") + "/node-" + std::to_string(rank) + "-" + std::to_string(4711 + rank) + ".rfcap");
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ PYTHON = {
     ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
     ("docs/how-to/use-from-python.md", "with rangefinder.torch.OperatorRecording"): (TORCH, TRAINING),
     ("docs/how-to/use-from-python.md", "if session.step_number"): ("", SESSION),
+    ("docs/how-to/look-at-a-job.md", "import json"): ("", 'with rangefinder.Session("run"): pass'),
+    ("docs/how-to/read-a-breakdown.md", "import json"): ("", 'with rangefinder.Session("train.rfcap"): pass'),
     ("docs/how-to/share-with-torch-profiler.md", "with rangefinder.Session"): (TORCH, TRAINING),
     ("docs/how-to/export-chrome-trace.md", "from hta.trace_analysis"): ("HolisticTraceAnalysis", None),
 }

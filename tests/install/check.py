@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_|InitializeInjection(?:Nvtx2|NvtxExtension)?$")
+NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_|InitializeInjection(?:Nvtx2|NvtxExtension)?$|ncclProfiler_v[1-6]$")
 # Whatever else the library needs has to be thought about: it is loaded into other people's programs.
 MAY_NEED = re.compile(r"lib(stdc\+\+|m|gcc_s|c|dl|pthread|zstd|z|deflate|sqlite3|fmt|dw)\.so\.|ld-linux")
 PRIVATE = re.compile(r"\b(fmt|zstd|sqlite|deflate|zlib|ZLIB|xxhash|Catch2|CLI11|nlohmann_json|Threads)::?\b|PkgConfig::")
@@ -267,7 +267,8 @@ class Check:
     def symbols(self):
         """What each library exports is a promise: only rangefinder's names, and exactly those on its list."""
         lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so",
-                 "exported_injection_symbols.txt": "librangefinder_injection.so", "exported_torch_symbols.txt": "librangefinder_torch.so"}
+                 "exported_injection_symbols.txt": "librangefinder_injection.so", "exported_torch_symbols.txt": "librangefinder_torch.so",
+                 "exported_nccl_symbols.txt": "libnccl-profiler-rangefinder.so"}
         for name, library in lists.items():
             if name == "exported_symbols.txt" or list(self.root.glob(f"lib*/**/{library}")):
                 self.symbols_of(self.one(f"lib*/**/{library}").resolve(), self.source / "tests/install" / name)
@@ -362,9 +363,10 @@ class Check:
                 "no search path of the build machine": not re.search(r"R(UN)?PATH.*\[(?!\$ORIGIN)", dynamic),
                 "stack protector": "__stack_chk_fail" in names,
                 # The components make no call that could be fortified, or only some builds of them do.
-                "fortified calls": not optimised or re.search("_(torch|bench|injection)", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
+                "fortified calls": not optimised or re.search("_(torch|bench|injection)|nccl", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
                 "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
-                "soname": not shared or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
+                # No program is linked with the plugin.
+                "soname": not shared or "nccl" in binary.name or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
                 # Loaded with dlopen, all of it comes out of a reserve of 1.6 kB that other libraries want too.
                 "little memory for each thread": not binary.name.startswith("librangefinder.so.") or thread_bytes(segments) <= 160,
                 "position independent": re.search(r"Elf file type is DYN", segments),
@@ -375,7 +377,7 @@ class Check:
             print(f"{binary.name}: {', '.join(facts)}")
 
     def binaries(self):
-        libraries = {file.resolve() for file in self.root.glob("lib*/**/librangefinder*.so")}
+        libraries = {file.resolve() for file in self.root.glob("lib*/**/lib*rangefinder*.so")}
         return sorted(libraries) + [file for file in self.root.glob("bin/*")]
 
     def needed(self):

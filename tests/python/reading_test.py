@@ -40,6 +40,7 @@ class Reading(support.TestCase):
         self.assertEqual(csv(columns="count,range", payload="batch>=64"), "Count,Range\n2,batch\n")
         self.assertEqual(csv(columns="payload,count", by_payload=True, payload=">0", sort="+payload"),
                          "Payload,Count\n32,1\n64,2\n")
+        self.assertTrue(csv(view="breakdown", by="range").startswith("Device,Range,Instances,"))
         self.assertIn("host_p95_ns", rangefinder.report(self.capture, columns="help"))
         self.assertIn("\x1b[2J", csv(columns="range"))
         self.assertIn("\\x1b[2J", csv(columns="range", terminal=True))
@@ -63,7 +64,7 @@ class Reading(support.TestCase):
         self.assertEqual(rangefinder.report((self.capture,)), rangefinder.report(self.capture))
         for inputs, code, message in (([self.capture, self.capture], Status.INVALID_ARGUMENT, "given twice"),
                                       ([], Status.INVALID_ARGUMENT, "no file to read"),
-                                      ([self.capture, __file__], Status.UNSUPPORTED, "only captures are read together")):
+                                      ([self.capture, __file__], Status.UNSUPPORTED, "neither a capture (.rfcap) nor a torch.profiler trace")):
             with self.assertRaises(Error) as raised:
                 rangefinder.report(inputs)
             self.assertEqual(raised.exception.code, code)
@@ -76,10 +77,12 @@ class Reading(support.TestCase):
         rangefinder.export_chrome_trace(self.capture, traces / "rank0.json.gz")
         self.assertIn("größe", rangefinder.report(traces))
         rangefinder.export_chrome_trace(self.capture, traces / "rank1.json.gz")
+        rows = json.loads(rangefinder.report(traces, format="json"))["rows"]
+        self.assertEqual({row["range"]: row["count"] for row in rows if row["range"] in ("step", "größe")}, {"step": 4, "größe": 4})
         with self.assertRaises(Error) as raised:
-            rangefinder.report(traces)
+            rangefinder.export_chrome_trace(traces, self.folder / "both.json")
         self.assertEqual(raised.exception.code, Status.UNSUPPORTED)
-        self.assertIn(f"traces are read one at a time: {traces / 'rank0.json.gz'}", raised.exception.message)
+        self.assertIn("traces are exported one at a time", raised.exception.message)
 
     def test_facts_that_begin_like_those_of_the_recorder(self):
         facts = {"category:4294967297": "wide", "category:mine": "word"}  # cut to 32 bits, the first is category 1

@@ -44,6 +44,18 @@ void write_capture(const std::string& path, int ranges) {
   capture.chunk_rows(4'096).write(path);
 }
 
+/// Few ranges, each with 100 kernels, their launches and calls.
+void write_launches(const std::string& path, int launches) {
+  CaptureBuilder capture;
+  capture.h100();
+  for (std::int64_t i = 0; i < launches; ++i) {
+    if (i % 100 == 0) capture.range("range " + std::to_string(i / 100 % 10), i * 100, (i + 100) * 100);
+    capture.launch(i * 100 + 10).call("cudaLaunchKernel", i * 100 + 5, i * 100 + 15);
+    capture.kernel("gemm " + std::to_string(i % 50), i * 100 + 20, i * 100 + 90);
+  }
+  capture.chunk_rows(4'096).write(path);
+}
+
 LoadOptions bounded(std::int64_t bytes) {
   LoadOptions options;
   options.max_memory_bytes = static_cast<std::uint64_t>(bytes);
@@ -169,6 +181,16 @@ TEST_CASE("what a bound allows to be loaded can be reported within it", "[report
   for (const char* view : {"ranges", "tree", "kernels", "api_ranges", "nvtx_gpu_proj_sum", "nvtx_kern_sum"})
     check_fits(path, view);
   CHECK(refuse(path, needed_for(path, false) - 4 * kMiB) == 0);  // it is asked before launches are joined
+}
+
+TEST_CASE("a capture of launches and few ranges fits into a bound that allows it", "[report]") {
+  if (!resident_memory_counts()) RANGEFINDER_SKIP("resident memory says nothing under a sanitizer");
+  const ScratchFolder folder(true);
+  const std::string path = folder.file("a.rfcap");
+  write_launches(path, 500'000);
+  for (const char* view : {"ranges", "launches", "breakdown", "api_ranges", "nvtx_gpu_proj_trace", "nvtx_kern_sum",
+                           "cuda_gpu_trace", "cuda_kern_exec_trace"})
+    check_fits(path, view);
 }
 
 TEST_CASE("a trace whose texts are few, many or long fits into a bound that allows it", "[report]") {

@@ -96,6 +96,8 @@ TEST_CASE("what a view is for stays, and what explains it goes first", "[report]
       {"energy", {"Range", "GPU busy", "Energy", "Energy share", "Power"}},
       {"cpu_counters", {"Range", "CPU time", "Instructions", "Instructions a cycle", "Cache miss rate"}},
       {"steps", {"Step", "Time", "Data wait", "Forward", "Backward", "Optimizer", "GPU busy", "GPU idle"}},
+      {"breakdown", {"Device", "Computation", "Communication", "Exposed communication", "Idle", "Total"}},
+      {"collective_calls", {"Collective", "Rank", "Number", "Bytes", "Work begin", "Work"}},
       {"unattributed", {"Reason", "Operations", "Total", "Share", "Operation"}}};
   for (const Kept& each : kept) {
     const std::string text = to_text(full_row(each.view), {true, false, 80});

@@ -179,6 +179,35 @@ CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns,
   add({time_ns, time_ns, RecordKind::kStep, number, recorded ? 0 : detail::kStepNotRecorded});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::collective(const detail::CollectiveCall& call, std::string_view group, int ranks,
+                                           std::int64_t time_ns) {
+  const auto lines = [](std::initializer_list<std::string_view> texts) {
+    std::string out;
+    for (const std::string_view text : texts) out.append(text).append("\n");
+    return out;
+  };
+  const std::string size = std::to_string(ranks), last = std::to_string(ranks - 1);
+  const std::string signature =
+      lines({std::to_string(call.channels), call.dtype, call.algorithm, call.protocol, call.name});
+  Event& event = add({time_ns, time_ns, RecordKind::kCollective, name(signature),
+                      static_cast<std::uint32_t>(call.kind) | static_cast<std::uint32_t>(call.source) << 8});
+  const auto put = [&](ExtraKind kind, std::int64_t bits) {
+    event.values.push_back({kind, static_cast<std::uint64_t>(bits)});
+  };
+  put(ExtraKind::kUnsigned, ++last_collective_);
+  put(ExtraKind::kText, name(lines({size, "0", "0-" + last}) + std::string(group) + "\n"));
+  put(ExtraKind::kSigned, call.number);
+  put(ExtraKind::kSigned, call.elements_in);
+  put(ExtraKind::kSigned, call.elements_out);
+  put(ExtraKind::kSigned, call.peer);
+  put(ExtraKind::kText, name(call.in_splits));
+  put(ExtraKind::kText, name(call.out_splits));
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::phase(detail::CollectivePhase phase, std::int64_t time_ns) {
+  add({time_ns, time_ns, RecordKind::kCollectivePhase, 0, static_cast<std::uint32_t>(phase)});
+  return value({ExtraKind::kUnsigned, last_collective_});
+}
 CaptureBuilder& CaptureBuilder::value(Value value) {
   thread().events.back().values.push_back(value);
   return *this;

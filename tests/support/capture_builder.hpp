@@ -6,6 +6,7 @@
 #include "format/layout.hpp"
 #include "format/rows.hpp"
 
+#include <rangefinder/detail/collectives.hpp>
 #include <rangefinder/detail/record.hpp>
 #include <rangefinder/types.hpp>
 
@@ -79,6 +80,11 @@ class CaptureBuilder {
                          std::initializer_list<std::uint64_t> values);
   /// A payload behind it: the items of the step that ends here.
   CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns, bool recorded = true);
+  /// The thread calls a collective, in a group of the ranks 0 to `ranks` - 1. `call`: but for its group.
+  CaptureBuilder& collective(const detail::CollectiveCall& call, std::string_view group, int ranks,
+                             std::int64_t time_ns);
+  /// What becomes of the collective called last, told by the thread.
+  CaptureBuilder& phase(detail::CollectivePhase phase, std::int64_t time_ns);
   /// What the range added last, an operator, tells. `inputs`: shapes, types and values, a line each; empty: none.
   CaptureBuilder& facts(std::int64_t sequence, std::uint32_t forward_thread = 0, std::string_view inputs = {});
   /// The value of the range or mark added last.
@@ -208,6 +214,7 @@ class CaptureBuilder {
   std::uint32_t correlation_ = 0;
   std::uint32_t next_correlation_ = 1;
   std::uint64_t next_handle_ = 1;
+  std::uint32_t last_collective_ = 0;  // its handle
   std::uint64_t flags_ = 0;
   bool clean_ = true;
   std::size_t chunk_rows_ = 1u << 16;

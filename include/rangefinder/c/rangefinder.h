@@ -653,6 +653,7 @@ typedef struct rf_report_options {
   bool absolute_times;  ///< text: points in time on the timeline's clock instead of since its begin; false
   bool terminal;        ///< CSV shows control characters of names as text does; false
   bool reserved[4];     ///< false
+  const char* by;       ///< the view breakdown: "step", "range"; null: one row per device
 } rf_report_options;
 
 RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) RF_NOEXCEPT;
@@ -663,10 +664,10 @@ RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struc
 ///         input.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
-/// The same of several captures, or folders of captures, as one job.
+/// The same of several captures, or folders of captures, or of several traces of torch.profiler, as one job.
 ///
-/// Errors: as of rf_report; RF_STATUS_UNSUPPORTED for a trace among several inputs, RF_STATUS_INVALID_ARGUMENT for a
-///         file that is given twice and for no input.
+/// Errors: as of rf_report; RF_STATUS_UNSUPPORTED for captures and traces together and for an export of Nsight Systems
+///         among several inputs, RF_STATUS_INVALID_ARGUMENT for a file that is given twice and for no input.
 RF_API rf_status rf_report_job(const char* const* inputs, size_t count, const rf_report_options* options,
                                rf_text** report) RF_NOEXCEPT;
 

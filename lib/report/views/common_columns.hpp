@@ -16,6 +16,9 @@
 // up.
 namespace rangefinder::report::common {
 
+/// A time that may be kNoTime.
+inline std::optional<std::int64_t> if_time(std::int64_t ns) { return if_that(ns != kNoTime, ns); }
+
 /// The number by which programs know a path; nothing for words in the place of one.
 inline std::optional<std::int64_t> path_id(const Paths& paths, Paths::Node node) {
   if (node == Paths::kNothing || paths.id(node) == 0) return {};
