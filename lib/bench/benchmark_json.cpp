@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 namespace rangefinder::bench {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kGoals{"speed", "throughput", "memory"};
 constexpr std::array<std::string_view, 4> kLevels{"none", "minimal", "deep", "roofline"};
 constexpr std::array<std::string_view, 5> kKinds{"time", "bytes", "count", "rate", "fact"};
+constexpr std::array<std::string_view, 4> kOverRanks{"by_kind", "sum", "most", "first"};
 
 template <std::size_t N>
 std::size_t position(const std::array<std::string_view, N>& names, const std::string& name, std::size_t otherwise) {
@@ -67,6 +69,7 @@ Json to_json(const Benchmark& benchmark) {
                        {"sizes", texts(benchmark.sizes)},
                        {"baseline", to_json(benchmark.baseline)},
                        {"optimized", to_json(benchmark.optimized)},
+                       {"has_reference", static_cast<bool>(benchmark.reference.make)},
                        {"least_ratio_cpu", benchmark.least_ratio_cpu},
                        {"least_ratio_cuda", benchmark.least_ratio_cuda},
                        {"time_bound", benchmark.time_bound},
@@ -108,6 +111,12 @@ Json to_json(const Metric& metric) {
       {{"name", metric.name}, {"value", metric.value}, {"kind", kKinds[static_cast<std::size_t>(metric.kind)]}});
 }
 
+Json to_message(const Metric& metric) {
+  Json out = to_json(metric);
+  out["over_ranks"] = kOverRanks[static_cast<std::size_t>(metric.over_ranks)];
+  return out;
+}
+
 Benchmark benchmark_from_json(JsonView json) {
   Benchmark benchmark;
   benchmark.name = json["name"].text();
@@ -118,6 +127,8 @@ Benchmark benchmark_from_json(JsonView json) {
   benchmark.sizes = texts(json["sizes"]);
   benchmark.baseline = variant_from_json(json["baseline"]);
   benchmark.optimized = variant_from_json(json["optimized"]);
+  // A worker alone can make one: here it only says that there is one.
+  if (json["has_reference"].boolean()) benchmark.reference.make = [] { return std::unique_ptr<Variant>(); };
   benchmark.least_ratio_cpu = json["least_ratio_cpu"].number();
   benchmark.least_ratio_cuda = json["least_ratio_cuda"].number();
   benchmark.time_bound = json["time_bound"].number(benchmark.time_bound);
@@ -126,7 +137,7 @@ Benchmark benchmark_from_json(JsonView json) {
   benchmark.check_size = json["check_size"].text();
   benchmark.iterations = std::max(1u, small(json["iterations"], benchmark.iterations));
   benchmark.warmup = small(json["warmup"], benchmark.warmup);
-  benchmark.least_ranks = small(json["least_ranks"], benchmark.least_ranks);
+  benchmark.least_ranks = std::max(1u, small(json["least_ranks"], benchmark.least_ranks));
   benchmark.informational = json["informational"].boolean();
   benchmark.series = json["series"].text();
   benchmark.builds_on = json["builds_on"].text();
@@ -146,7 +157,8 @@ Estimate estimate_from_json(JsonView json) {
 
 Metric metric_from_json(JsonView json) {
   return {json["name"].text(), json["value"].number(),
-          static_cast<MetricKind>(position(kKinds, json["kind"].text(), kKinds.size() - 1))};
+          static_cast<MetricKind>(position(kKinds, json["kind"].text(), kKinds.size() - 1)),
+          static_cast<OverRanks>(position(kOverRanks, json["over_ranks"].text(), 0))};
 }
 
 }  // namespace rangefinder::bench

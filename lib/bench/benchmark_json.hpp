@@ -18,8 +18,11 @@ Json to_json(const Benchmark& benchmark);
 Json to_json(const Work& work);
 Json to_json(const Estimate& estimate);
 Json to_json(const Metric& metric);
+/// As a worker sends it: with what the values of all ranks come to.
+Json to_message(const Metric& metric);
 
-/// Without factories, `estimate` and `skip`. What is missing has the default.
+/// Without factories, `estimate` and `skip`; whether there is a reference is told, and nothing makes one. What is
+/// missing has the default.
 Benchmark benchmark_from_json(JsonView json);
 Work work_from_json(JsonView json);
 Estimate estimate_from_json(JsonView json);

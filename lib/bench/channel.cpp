@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
+#include <utility>
 
 namespace rangefinder::bench {
 namespace {
@@ -31,23 +33,34 @@ Status Channel::send(const Json& message) {
   return {};
 }
 
-Result<bool> Channel::take_line(std::string& line) {
+Status Channel::read_some() {
+  for (std::array<char, 1 << 16> buffer;;) {
+    const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Error{ErrorCode::kIncomplete, "the other end is gone"};
+    waiting_.append(buffer.data(), static_cast<std::size_t>(got));
+    return {};
+  }
+}
+
+Result<std::optional<Json>> Channel::take() {
   const std::size_t end = waiting_.find('\n');
   if (end == std::string::npos) {
     if (waiting_.size() > kMaxLineBytes) return Error{ErrorCode::kUnreadable, "a message without end"};
-    return false;
+    return std::optional<Json>();
   }
-  line = waiting_.substr(0, end);
+  Result<Json> message = parse_json(std::string_view(waiting_).substr(0, end));
   waiting_.erase(0, end + 1);
-  return true;
+  if (!message) return message.error();
+  return std::optional<Json>(std::move(*message));
 }
 
 Result<Json> Channel::receive(std::int64_t timeout_ns, const std::function<bool()>& cancelled) {
   const std::int64_t begin_ns = read_clock(CLOCK_MONOTONIC);
-  for (std::string line;;) {
-    const Result<bool> taken = take_line(line);
-    if (!taken) return taken.error();
-    if (*taken) return parse_json(line);
+  for (;;) {
+    Result<std::optional<Json>> message = take();
+    if (!message) return message.error();
+    if (message->has_value()) return std::move(**message);
     if (cancelled && cancelled()) return Error{ErrorCode::kBusy, "interrupted"};
     const std::int64_t left_ns = timeout_ns < 0 ? kLook_ns : begin_ns + timeout_ns - read_clock(CLOCK_MONOTONIC);
     if (left_ns <= 0) return Error{ErrorCode::kTimeout, "no answer in time"};
@@ -55,11 +68,7 @@ Result<Json> Channel::receive(std::int64_t timeout_ns, const std::function<bool(
     const int events = ::poll(&ready, 1, static_cast<int>(std::min(left_ns, kLook_ns) / 1'000'000 + 1));
     if (events == 0 || (events < 0 && errno == EINTR)) continue;
     if (events < 0) return base::system_error("poll", "the worker's socket", errno);
-    std::array<char, 1 << 16> buffer;
-    const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return Error{ErrorCode::kIncomplete, "the other end is gone"};
-    waiting_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (Status status = read_some(); !status.ok()) return std::move(status).error();
   }
 }
 

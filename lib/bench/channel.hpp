@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace rangefinder::bench {
@@ -25,11 +26,16 @@ class Channel {
   /// when `cancelled`, looked at ten times a second, says so.
   Result<Json> receive(std::int64_t timeout_ns, const std::function<bool()>& cancelled = {});
 
+  // For who waits for several ends at once.
+  int fd() const noexcept { return fd_.get(); }
+  /// Reads what has arrived; waits where nothing has. kIncomplete when the other end is gone.
+  Status read_some();
+  /// A message that has arrived whole; none: it has not.
+  Result<std::optional<Json>> take();
+
   void close() noexcept { fd_.reset(); }
 
  private:
-  Result<bool> take_line(std::string& line);
-
   base::Fd fd_;
   std::string waiting_;
 };

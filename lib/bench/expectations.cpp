@@ -194,13 +194,15 @@ Json Provenance::to_json() const {
                        {"warmup", warmup},
                        {"torch", torch},
                        {"cuda", cuda},
-                       {"driver", driver}});
+                       {"driver", driver},
+                       {"ranks", ranks}});
 }
 
 Provenance Provenance::from_json(JsonView json) {
   return {json["commit"].text(),    json["hardware_key"].text(), json["device"].text(), json["size"].text(),
           json["profile"].text(),   json["caches"].text("warm"), json["time"].text(),   json["iterations"].integer(),
-          json["warmup"].integer(), json["torch"].text(),        json["cuda"].text(),   json["driver"].text()};
+          json["warmup"].integer(), json["torch"].text(),        json["cuda"].text(),   json["driver"].text(),
+          json["ranks"].integer(1)};
 }
 
 std::string Provenance::conflict(const Provenance& stored) const {
@@ -216,6 +218,7 @@ std::string Provenance::conflict(const Provenance& stored) const {
     if (this->*field != stored.*field)
       return fmt::format("{} \"{}\", stored \"{}\"", name, this->*field, stored.*field);
   }
+  if (ranks != stored.ranks) return fmt::format("ranks {}, stored {}", ranks, stored.ranks);
   return {};
 }
 

@@ -60,6 +60,7 @@ struct Provenance {
   std::string torch;
   std::string cuda;
   std::string driver;
+  std::int64_t ranks = 1;  ///< processes of a variant
 
   Json to_json() const;
   static Provenance from_json(JsonView json);

@@ -199,8 +199,7 @@ report::Table shortfalls_table(JsonView results) {
     const std::string status = row["status"].text();
     if (status == "passed" || status == "no_expectation") continue;
     std::string why = row["reason"].text().empty() ? "-" : row["reason"].text();
-    if (status == "failed" && !row["baseline"]["log"].text().empty())
-      why += " (logs: " + row["baseline"]["log"].text() + ", " + row["optimized"]["log"].text("-") + ")";
+    if (status == "failed") why += logs_text(row);
     table.text(row["name"].text()).text(class_text(status)).text(why);
   }
   return table;

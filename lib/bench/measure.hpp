@@ -2,7 +2,6 @@
 #pragma once
 
 #include "bench/row.hpp"
-#include "bench/worker_process.hpp"
 
 #include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/bench/harness.hpp>

@@ -3,6 +3,7 @@
 
 #include "bench/benchmark_json.hpp"
 #include "bench/correctness_check.hpp"
+#include "bench/rank_figures.hpp"
 #include "bench/worker_process.hpp"
 #include "report/units.hpp"
 
@@ -48,13 +49,16 @@ std::string seconds_text(double value) { return value > 0 ? fmt::format("{:.1f} 
 
 Json known(double value) { return value > 0 ? Json(value) : Json(); }
 
+/// On disk, of all ranks.
+double output_bytes(const PlannedBenchmark& row) { return row.checked.output_bytes * row.ranks; }
+
 /// Which limits a benchmark is over, each as a sentence.
 std::vector<std::string> over_limits(const PlannedBenchmark& row, const RunOptions& options, const AssumedRate& rate) {
   std::vector<std::string> over;
   if (!row.skipped.empty()) return over;
-  if (row.checked.output_bytes > static_cast<double>(options.disk_limit))
+  if (output_bytes(row) > static_cast<double>(options.disk_limit))
     over.push_back(fmt::format("its outputs take {} of disk, and --disk-limit is {}",
-                               report::readable_bytes(std::llround(row.checked.output_bytes)),
+                               report::readable_bytes(std::llround(output_bytes(row))),
                                report::readable_bytes(static_cast<std::int64_t>(options.disk_limit))));
   if (const double seconds = check_seconds(row, rate); seconds > kCheckLimit_s)
     over.push_back(
@@ -64,12 +68,13 @@ std::vector<std::string> over_limits(const PlannedBenchmark& row, const RunOptio
 
 std::string row_text(const PlannedBenchmark& row, const Setup& setup, const RunOptions& options,
                      const AssumedRate& rate) {
-  std::string out = fmt::format("{}: {} {}, {} iterations after {} to warm up, profile {}\n", row.name, setup.device,
-                                setup.size, row.iterations, row.warmup, to_string(options.profile));
+  const std::string ranks = row.ranks > 1 ? fmt::format(", {} ranks a variant", row.ranks) : "";
+  std::string out = fmt::format("{}: {} {}{}, {} iterations after {} to warm up, profile {}\n", row.name, setup.device,
+                                setup.size, ranks, row.iterations, row.warmup, to_string(options.profile));
   if (!row.skipped.empty()) return out + "  skipped: " + row.skipped + "\n";
   return out +
          fmt::format("  check at {}: outputs on disk {}, time {}; a step: {}, bytes {}, launches {}; timing {}\n",
-                     row.check_size, known_text(row.checked.output_bytes, report::readable_bytes),
+                     row.check_size, known_text(output_bytes(row), report::readable_bytes),
                      seconds_text(check_seconds(row, rate)),
                      row.timed.flops > 0 ? known_text(row.timed.flops, report::readable_flops) : "FLOPs not known",
                      known_text(row.timed.bytes, report::readable_bytes),
@@ -79,6 +84,7 @@ std::string row_text(const PlannedBenchmark& row, const Setup& setup, const RunO
 
 Json row_of_plan(const PlannedBenchmark& row, const std::vector<std::string>& over, const AssumedRate& rate) {
   return Json::object({{"name", row.name},
+                       {"ranks", std::int64_t{row.ranks}},
                        {"iterations", row.iterations},
                        {"warmup", row.warmup},
                        {"skipped", row.skipped},
@@ -87,8 +93,8 @@ Json row_of_plan(const PlannedBenchmark& row, const std::vector<std::string>& ov
                                               {"launches", known(row.timed.launches)}})},
                        {"timing", Json::object({{"seconds", known(timing_seconds(row, rate))}})},
                        {"check", Json::object({{"size", row.check_size},
-                                               {"input_bytes", known(row.checked.input_bytes)},
-                                               {"output_bytes", known(row.checked.output_bytes)},
+                                               {"input_bytes", known(row.checked.input_bytes * row.ranks)},
+                                               {"output_bytes", known(output_bytes(row))},
                                                {"random_numbers", known(row.checked.random_numbers)},
                                                {"seconds", known(check_seconds(row, rate))}})},
                        {"over", over}});
@@ -99,7 +105,11 @@ Json row_of_plan(const PlannedBenchmark& row, const std::vector<std::string>& ov
 Result<std::vector<PlannedBenchmark>> planned(const std::vector<Benchmark>& benchmarks, const Setup& setup,
                                               const RunOptions& options) {
   const auto estimate_request = [&](const Benchmark& benchmark, const std::string& size) {
-    return Json::object({{"do", "estimate"}, {"benchmark", benchmark.name}, {"device", setup.device}, {"size", size}});
+    return Json::object({{"do", "estimate"},
+                         {"benchmark", benchmark.name},
+                         {"device", setup.device},
+                         {"size", size},
+                         {"ranks", std::int64_t{ranks_of(benchmark, options.ranks)}}});
   };
   std::vector<Json> requests;
   for (const Benchmark& benchmark : benchmarks) {
@@ -113,8 +123,9 @@ Result<std::vector<PlannedBenchmark>> planned(const std::vector<Benchmark>& benc
   for (std::size_t i = 0; i < benchmarks.size(); ++i) {
     const Benchmark& benchmark = benchmarks[i];
     out.push_back({benchmark.name, options.iterations > 0 ? options.iterations : benchmark.iterations,
-                   options.warmup >= 0 ? options.warmup : benchmark.warmup, steps_of_check(benchmark),
-                   size_of_check(benchmark, setup.size), why_skipped(benchmark, setup, options.ranks),
+                   options.warmup >= 0 ? options.warmup : benchmark.warmup, setups_of_check(benchmark),
+                   steps_of_check(benchmark), size_of_check(benchmark, setup.size),
+                   why_skipped(benchmark, setup, options.ranks), ranks_of(benchmark, options.ranks),
                    estimate_from_json((*answers)[2 * i]), estimate_from_json((*answers)[2 * i + 1])});
   }
   return out;
@@ -143,7 +154,7 @@ Result<AssumedRate> assumed_rate(const RunOptions& options, const MachinePeaks* 
 }
 
 double check_seconds(const PlannedBenchmark& benchmark, const AssumedRate& rate) noexcept {
-  return static_cast<double>(kSetupsOfCheck) * benchmark.checked.random_numbers / kRandomNumbers_per_s +
+  return static_cast<double>(benchmark.setups_of_check) * benchmark.checked.random_numbers / kRandomNumbers_per_s +
          static_cast<double>(benchmark.steps_of_check) * benchmark.checked.flops /
              flops_per_s(benchmark.checked, rate) +
          benchmark.checked.waiting_s;
@@ -165,7 +176,9 @@ PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup&
   PlanOutcome out;
   Json all = Json::array();
   std::string over_text;
+  std::int64_t setups = 0;
   for (const PlannedBenchmark& row : rows) {
+    setups = std::max(setups, row.setups_of_check);
     const std::vector<std::string> over = over_limits(row, options, rate);
     out.text += row_text(row, setup, options, rate);
     for (const std::string& why : over) over_text += fmt::format("over the limit: {}: {}\n", row.name, why);
@@ -175,7 +188,7 @@ PlanOutcome plan_outcome(const std::vector<PlannedBenchmark>& rows, const Setup&
       "assumed: {:.3g} FLOP/s ({}), {:.3g} in half precision, {:.3g} B/s, {:.0f} us a launch, {:.0e} random numbers a "
       "second in {} set-ups of a check\n",
       rate.flops_per_s, rate.source, rate.half_flops_per_s, rate.bytes_per_s, rate.launch_s * 1e6, kRandomNumbers_per_s,
-      kSetupsOfCheck);
+      setups);
   out.text += over_text;
   out.exit_code = over_text.empty() ? kAllMet : kFailure;
   out.json = json_text(

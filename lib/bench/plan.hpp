@@ -18,10 +18,12 @@ struct PlannedBenchmark {
   std::string name;
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
+  std::int64_t setups_of_check = 0;
   std::int64_t steps_of_check = 0;
   std::string check_size;
   std::string skipped;  ///< why it would not run whatever the machine: "size_not_offered", ...; empty: it may
-  Estimate timed;       ///< at the size that is timed
+  unsigned ranks = 1;   ///< processes of a variant
+  Estimate timed;       ///< at the size that is timed, of a rank
   Estimate checked;     ///< at the size whose outputs are compared
 };
 

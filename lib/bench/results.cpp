@@ -61,9 +61,32 @@ Json bottleneck_json(const VariantResult& variant, const std::string& device) {
   return to_json(bottleneck_of(evidence));
 }
 
+Json metrics_json(const std::vector<Metric>& all) {
+  Json out = Json::array();
+  for (const Metric& metric : all) out.push_back(to_json(metric));
+  return out;
+}
+
+/// Of each rank what the variant's figures were made of; none of a single process, whose figures those are.
+Json ranks_json(const VariantResult& variant) {
+  Json out = Json::array();
+  for (std::size_t rank = 0; variant.ranks.size() > 1 && rank < variant.ranks.size(); ++rank) {
+    const RankResult& result = variant.ranks[rank];
+    out.push_back(Json::object({{"rank", static_cast<std::int64_t>(rank)},
+                                {"wall_ns", statistics_json(result.wall_ns)},
+                                {"cpu_ns", statistics_json(result.cpu_ns)},
+                                {"device_ns", statistics_json(result.device_ns)},
+                                {"peak_bytes", or_null(result.peak_bytes)},
+                                {"setup_bytes", or_null(result.setup_bytes)},
+                                {"growth_bytes", or_null(result.growth_bytes)},
+                                {"work", to_json(result.work)},
+                                {"metrics", metrics_json(result.metrics)},
+                                {"capture", text_or_null(result.capture)}}));
+  }
+  return out;
+}
+
 Json variant_json(const VariantResult& variant, const std::string& device) {
-  Json metrics = Json::array();
-  for (const Metric& metric : variant.metrics) metrics.push_back(to_json(metric));
   const double wall_p50 = statistics_of(variant.wall_ns).p50;
   return Json::object(
       {{"log", variant.log},
@@ -84,9 +107,22 @@ Json variant_json(const VariantResult& variant, const std::string& device) {
        {"work", to_json(variant.work)},
        {"mfu", model_flops_json(variant.work, wall_p50, variant.peak)},
        {"mfu_missing", wall_p50 > 0 ? text_or_null(variant.peak.missing) : Json()},
-       {"metrics", std::move(metrics)},
+       {"metrics", metrics_json(variant.metrics)},
+       {"ranks", ranks_json(variant)},
        {"bottleneck", bottleneck_json(variant, device)},
        {"profile", variant.profile.tables}});
+}
+
+/// Of the baseline from the reference; null where there is no reference.
+Json reference_json(const Row& row) {
+  if (!row.benchmark.reference.make) return {};
+  const Difference baseline = row.baseline_difference.value_or(Difference{});
+  return Json::object({{"log", row.reference_log},
+                       {"elements", static_cast<std::int64_t>(baseline.elements)},
+                       {"outside", static_cast<std::int64_t>(baseline.outside)},
+                       {"most_absolute", baseline.most_absolute},
+                       {"most_relative", baseline.most_relative},
+                       {"frobenius", baseline.frobenius}});
 }
 
 Json correctness_json(const Row& row) {
@@ -103,7 +139,8 @@ Json correctness_json(const Row& row) {
                        {"frobenius", d.frobenius},
                        {"tolerance", Json::object({{"relative", row.tolerance.relative},
                                                    {"absolute", row.tolerance.absolute},
-                                                   {"frobenius", row.tolerance.frobenius}})}});
+                                                   {"frobenius", row.tolerance.frobenius}})},
+                       {"reference", reference_json(row)}});
 }
 
 Json ratios_json(const Row& row) {
@@ -153,6 +190,7 @@ Json row_json(const Row& row) {
                        {"builds_on", row.benchmark.builds_on},
                        {"status", to_string(row.status)},
                        {"reason", row.reason},
+                       {"ranks", std::int64_t{row.ranks}},
                        {"iterations", row.iterations},
                        {"warmup", row.warmup},
                        {"ratios", ratios_json(row)},

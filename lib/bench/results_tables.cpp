@@ -2,6 +2,7 @@
 #include "bench/results_tables.hpp"
 
 #include "base/text.hpp"
+#include "bench/row_text.hpp"
 #include "report/text_table.hpp"
 
 #include <fmt/format.h>
@@ -361,8 +362,7 @@ std::vector<std::string> remarks(JsonView results) {
   for (const JsonView row : results["rows"].items()) {
     const std::string name = row["name"].text(), status = row["status"].text(), reason = row["reason"].text();
     if (status == "failed") {
-      out.push_back(fmt::format("{}: failed: {} (logs: {}, {})", name, reason, row["baseline"]["log"].text("-"),
-                                row["optimized"]["log"].text("-")));
+      out.push_back(fmt::format("{}: failed: {}{}", name, reason, logs_text(row)));
     } else if (!reason.empty()) {
       out.push_back(fmt::format("{}: {}: {}", name, status, reason));
     }

@@ -16,6 +16,7 @@ std::string conditions(JsonView results) {
   const JsonView p = results["provenance"];
   std::string out = fmt::format("{}, device {}, size {}, profile {}, seed {}", p["hardware_key"].text(),
                                 p["device"].text(), p["size"].text(), p["profile"].text(), results["seed"].integer());
+  if (const std::int64_t ranks = p["ranks"].integer(1); ranks > 1) out += fmt::format(", ranks {}", ranks);
   for (const char* key : {"torch", "cuda", "driver"}) {
     if (const std::string version = p[key].text(); !version.empty()) out += fmt::format(", {} {}", key, version);
   }

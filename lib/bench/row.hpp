@@ -48,7 +48,21 @@ struct ProfileResult {
   DeviceLimits limits;
 };
 
-/// What was measured of one variant.
+/// What was measured of one of the processes that run a variant.
+struct RankResult {
+  std::vector<double> wall_ns;
+  std::vector<double> cpu_ns;
+  std::vector<double> device_ns;
+  std::optional<std::int64_t> peak_bytes;
+  std::optional<std::int64_t> setup_bytes;
+  std::optional<std::int64_t> growth_bytes;
+  Work work;
+  std::vector<Metric> metrics;
+  std::string capture;  ///< empty: not profiled
+};
+
+/// What was measured of one variant. Of several ranks: in each round the samples of the slowest one; bytes, work and
+/// metrics of all (add_up); profile of rank 0.
 struct VariantResult {
   std::string log;
   std::vector<double> wall_ns;
@@ -64,6 +78,7 @@ struct VariantResult {
   ProcessUse use;
   std::vector<Metric> metrics;
   ProfileResult profile;
+  std::vector<RankResult> ranks;  ///< one of a single process, too
 
   const std::vector<double>& samples(bool by_cpu) const noexcept { return by_cpu ? cpu_ns : wall_ns; }
 };
@@ -72,6 +87,7 @@ struct VariantResult {
 struct Row {
   Benchmark benchmark;
   Setup setup;
+  unsigned ranks = 1;  ///< processes of a variant
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
   RowStatus status = RowStatus::kPassed;
@@ -82,7 +98,9 @@ struct Row {
   std::int64_t input_bytes = 0;
   std::int64_t output_bytes = 0;  ///< that were compared, of a variant
   Tolerance tolerance;
-  Difference difference;
+  Difference difference;  ///< of the optimized variant: from the reference where there is one, else from the baseline
+  std::optional<Difference> baseline_difference;  ///< from the reference; none: there is no reference
+  std::string reference_log;
   VariantResult baseline;
   VariantResult optimized;
   GoalResult goal;
@@ -90,8 +108,8 @@ struct Row {
   bool regression_checked = false;
 
   /// Process CPU time is the measure on a CPU, where wall time is at the mercy of whatever else runs; wall time where
-  /// a device works, or where waiting is the point.
-  bool by_cpu() const noexcept { return setup.device == "cpu" && benchmark.goal != Goal::kThroughput; }
+  /// a device works, or where waiting is the point, as it is of ranks.
+  bool by_cpu() const noexcept { return setup.device == "cpu" && benchmark.goal != Goal::kThroughput && ranks == 1; }
   /// Of medians; 0: not measured.
   double time_ratio(bool cpu) const;
   double time_ratio() const { return time_ratio(by_cpu()); }

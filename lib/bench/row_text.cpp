@@ -4,9 +4,12 @@
 #include "base/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rangefinder::bench {
 
@@ -33,6 +36,14 @@ std::string bottleneck_text(JsonView bottleneck) {
   if (const std::string missing = bottleneck["missing"].text(); !missing.empty())
     out += "; missing: " + base::printable(missing);
   return out;
+}
+
+std::string logs_text(JsonView row) {
+  std::vector<std::string> logs;
+  for (const JsonView owner : {row["baseline"], row["optimized"], row["correctness"]["reference"]}) {
+    if (std::string log = owner["log"].text(); !log.empty()) logs.push_back(std::move(log));
+  }
+  return logs.empty() ? "" : fmt::format(" (logs: {})", fmt::join(logs, ", "));
 }
 
 }  // namespace rangefinder::bench

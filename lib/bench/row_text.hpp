@@ -17,4 +17,7 @@ std::string bottleneck_text(JsonView bottleneck);
 /// "device memory" of "device_memory".
 std::string class_text(std::string bottleneck_class);
 
+/// " (logs: a.log, b.log)" of what a row ran; empty where nothing was started.
+std::string logs_text(JsonView row);
+
 }  // namespace rangefinder::bench

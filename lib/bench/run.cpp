@@ -5,6 +5,7 @@
 #include "bench/hardware.hpp"
 #include "bench/measure.hpp"
 #include "bench/plan.hpp"
+#include "bench/rank_figures.hpp"
 #include "bench/results.hpp"
 #include "bench/saved_results.hpp"
 #include "bench/targets.hpp"
@@ -34,6 +35,7 @@ struct Plan {
 };
 
 constexpr int kTriesOfRatios = 3;
+constexpr unsigned kMaxRanks = 1024;
 
 Error wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
@@ -50,7 +52,8 @@ Status check(const RunOptions& options) {
   if (!(options.time_limit_s >= 0 && options.time_limit_s < 1e6)) return wrong("a time limit is 0, for none, to 1e6 s");
   if (!(options.carbon_intensity >= 0 && options.carbon_intensity < 1e6))
     return wrong("a carbon intensity is 0, for none, to 1e6 g a kWh");
-  if (options.ranks != 1) return wrong("this build runs one process per variant: --nproc 1");
+  if (options.ranks < 1 || options.ranks > kMaxRanks) return wrong("a variant has 1 to 1024 ranks");
+  if (!(options.stall_s > 0 && options.stall_s < 1e6)) return wrong("a stall is more than 0 s and less than 1e6");
   if ((options.accept_regressions || options.accept_provenance) && !options.update_expectations)
     return wrong("nothing is accepted without --update-expectations");
   if (options.validate && options.update_expectations)
@@ -88,7 +91,7 @@ Result<Plan> make_plan(const RunOptions& options) {
   if (cuda && options.ratios) return wrong("--ratios are of processors: leave it out on a device, or add --device cpu");
   plan.setup.size = !options.size.empty() ? options.size : cuda ? "gpu" : "cpu";
   plan.setup.seed = options.seed;
-  // One process per variant uses one device, however many there are.
+  // A process uses one device, however many there are.
   const std::string key = cuda ? gpu_key(plan.worker.gpu.name, options.ranks) : base::cpu_key();
   plan.provenance = {commit_of("."),
                      key,
@@ -101,22 +104,28 @@ Result<Plan> make_plan(const RunOptions& options) {
                      0,
                      plan.worker.torch,
                      cuda ? plan.worker.cuda : "",
-                     cuda ? plan.worker.driver : ""};
+                     cuda ? plan.worker.driver : "",
+                     std::int64_t{options.ranks}};
   plan.expectations_key = options.ratios ? base::cpu_family() : key;
   plan.expectations_path = path_of_expectations(options, plan.expectations_key);
   return plan;
 }
 
-/// Sizes other than a device's own have entries of their own.
+/// Sizes other than a device's own, and several ranks, have entries of their own: "name@smoke", "name@4ranks".
 std::string example_name(const Plan& plan, const Benchmark& benchmark) {
   const std::string own = plan.setup.device == "cuda" ? "gpu" : "cpu";
-  return plan.setup.size == own ? benchmark.name : benchmark.name + "@" + plan.setup.size;
+  const unsigned ranks = ranks_of(benchmark, plan.options.ranks);
+  std::string name = benchmark.name;
+  if (plan.setup.size != own) name += "@" + plan.setup.size;
+  if (ranks > 1) name += "@" + std::to_string(ranks) + "ranks";
+  return name;
 }
 
 Measured measured_of(const Plan& plan, const Row& row) {
   Provenance provenance = plan.provenance;
   provenance.iterations = row.iterations;
   provenance.warmup = row.warmup;
+  provenance.ranks = ranks_of(row.benchmark, plan.options.ranks);
   provenance.hardware_key = plan.expectations_key;
   Measured out{example_name(plan, row.benchmark), std::string(to_string(row.benchmark.goal)), {}, provenance};
   if (plan.options.ratios)

@@ -17,50 +17,86 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace rangefinder::bench {
 namespace {
 
 constexpr std::int64_t kFarewell_ns = 5'000'000'000;
-constexpr int kChildSocket = 3;
+constexpr int kChildSocket = 3, kChildProgress = 4;
 
-/// The child's side of fork: nothing here may allocate or lock.
-[[noreturn]] void become_worker(const char* program, int socket, int log, pid_t parent) {
+/// What the child needs, made before fork: after it nothing may allocate or lock.
+struct Child {
+  const char* program;
+  char* const* environment;
+  int socket;
+  int output;
+  int progress;  ///< -1: none
+  pid_t parent;
+};
+
+[[noreturn]] void become_worker(const Child& child) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // gone before the line above
-  // The socket may have the number of a stream: move it out of the way first.
-  const int high = ::fcntl(socket, F_DUPFD, 10), log_high = ::fcntl(log, F_DUPFD, 10);
+  if (::getppid() != child.parent) ::_exit(127);  // gone before the line above
+  // A descriptor may have the number of another one's place: move all out of the way first.
+  const int high = ::fcntl(child.socket, F_DUPFD, 10), output = ::fcntl(child.output, F_DUPFD, 10);
+  const int progress = child.progress < 0 ? -1 : ::fcntl(child.progress, F_DUPFD, 10);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  if (high < 0 || log_high < 0 || ::dup2(nothing, 0) < 0 || ::dup2(log_high, 1) < 0 || ::dup2(log_high, 2) < 0 ||
+  if (high < 0 || output < 0 || ::dup2(nothing, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0 ||
       ::dup2(high, kChildSocket) < 0)
     ::_exit(127);
-  ::close(high);
-  ::close(log_high);
+  if (child.progress >= 0 && (progress < 0 || ::dup2(progress, kChildProgress) < 0)) ::_exit(127);
+  for (const int each : {high, output, progress}) {
+    if (each >= 0) ::close(each);
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
-  const char* arguments[] = {program, "--serve", "3", nullptr};
-  ::execv(program, const_cast<char* const*>(arguments));
+  const char* arguments[] = {child.program, "--serve", "3", child.progress >= 0 ? "4" : nullptr, nullptr};
+  ::execve(child.program, const_cast<char* const*>(arguments), child.environment);
   ::_exit(127);
 }
 
-/// Until the process has ended, for two seconds at most; leaves its status to waitpid.
-void wait_a_little(pid_t pid) {
+/// That of this process, with some variables of its own: strings, and pointers to them with a null at the end.
+class ChildEnvironment {
+ public:
+  explicit ChildEnvironment(const std::vector<std::string>& own) {
+    const auto name_of = [](std::string_view variable) { return variable.substr(0, variable.find('=')); };
+    for (char** each = environ; *each != nullptr; ++each) {
+      const bool replaced =
+          std::any_of(own.begin(), own.end(), [&](const std::string& one) { return name_of(one) == name_of(*each); });
+      if (!replaced) strings_.emplace_back(*each);
+    }
+    strings_.insert(strings_.end(), own.begin(), own.end());
+    for (std::string& each : strings_) pointers_.push_back(each.data());
+    pointers_.push_back(nullptr);
+  }
+  char* const* get() const noexcept { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> strings_;
+  std::vector<char*> pointers_;
+};
+
+/// Until the process has ended, for so long at most; leaves its status to waitpid.
+void wait_a_little(pid_t pid, int patience_ms) {
   const base::Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!watch.valid()) return;
   pollfd ended{watch.get(), POLLIN, 0};
-  ::poll(&ended, 1, 2000);
+  ::poll(&ended, 1, patience_ms);
 }
 
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) {
-    const char* name = ::sigabbrev_np(WTERMSIG(status));
-    return fmt::format("crashed by SIG{}", name != nullptr ? name : std::to_string(WTERMSIG(status)));
-  }
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+WorkerProcess::Ending how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return {fmt::format("ended with exit code {}", WEXITSTATUS(status)), 0};
+  const int number = WTERMSIG(status);
+  const char* name = ::sigabbrev_np(number);
+  // Signals that come from outside are no crash.
+  const bool sent = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP;
+  return {fmt::format("{} by SIG{}", sent ? "was killed" : "crashed", name != nullptr ? name : std::to_string(number)),
+          number};
 }
 
 }  // namespace
@@ -72,12 +108,15 @@ Result<WorkerProcess> WorkerProcess::start(Options options) {
     return base::system_error("socketpair", options.program, errno);
   base::Fd ours(sockets[0]), theirs(sockets[1]);
   const int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (options.append_log ? O_APPEND : O_TRUNC);
-  const base::Fd log(::open(options.log.c_str(), how, 0644));
-  if (!log.valid()) return base::system_error("open", options.log, errno);
-  const pid_t parent = ::getpid();
+  const base::Fd log(options.output >= 0 ? -1 : ::open(options.log.c_str(), how, 0644));
+  if (!log.valid() && options.output < 0) return base::system_error("open", options.log, errno);
+  const ChildEnvironment environment(options.environment);
+  const Child child{
+      options.program.c_str(), environment.get(), theirs.get(), options.output >= 0 ? options.output : log.get(),
+      options.progress,        ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return base::system_error("fork", options.program, errno);
-  if (pid == 0) become_worker(options.program.c_str(), theirs.get(), log.get(), parent);
+  if (pid == 0) become_worker(child);
   ::setpgid(pid, pid);  // whoever of the two comes first
   WorkerProcess out;
   out.options_ = std::move(options);
@@ -113,7 +152,7 @@ Result<Json> WorkerProcess::ask(const Json& request) {
   }
   const ErrorCode code = answer.error().code();
   const std::string what = JsonView(request)["do"].text();
-  const std::string ended = end(code == ErrorCode::kIncomplete);
+  const std::string ended = end(code == ErrorCode::kIncomplete ? kPatience_ms : 0).text;
   switch (code) {
     case ErrorCode::kTimeout:
       return Error{code, fmt::format("no answer to \"{}\" within {} s: ended", what,
@@ -129,16 +168,20 @@ void WorkerProcess::quit() {
   if (!alive()) return;
   // An answer or the end of the stream: either way it has had its time.
   if (channel_.send(Json::object({{"do", "quit"}})).ok()) (void)channel_.receive(kFarewell_ns, options_.cancelled);
-  end(true);
+  end(kPatience_ms);
 }
 
-std::string WorkerProcess::end(bool gone) {
-  if (!alive()) return "is gone";
+void WorkerProcess::kill() const noexcept {
+  if (alive()) ::kill(-pid_, SIGKILL);
+}
+
+WorkerProcess::Ending WorkerProcess::end(int patience_ms) {
+  if (!alive()) return {};
   channel_.close();
   // A worker that closed its socket is on its way out: its own end tells more than our signal would. One that hangs
   // there gets the signal all the same.
   int status = 0;
-  if (gone) wait_a_little(pid_);
+  if (patience_ms > 0) wait_a_little(pid_, patience_ms);
   ::kill(-pid_, SIGKILL);
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

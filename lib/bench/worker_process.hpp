@@ -25,6 +25,10 @@ class WorkerProcess {
     bool append_log = false;      ///< behind what an earlier worker wrote
     std::int64_t timeout_ns = 0;  ///< for each answer
     std::function<bool()> cancelled{};
+    // Of one of several ranks:
+    std::vector<std::string> environment{};  ///< "NAME=VALUE", in the place of or beside those of this process
+    int output = -1;                         ///< where it prints to; -1: the log
+    int progress = -1;                       ///< of RankProgress, which it tells where it is
   };
 
   static Result<WorkerProcess> start(Options options);
@@ -41,15 +45,30 @@ class WorkerProcess {
   bool alive() const noexcept { return pid_ > 0; }
   const std::string& log() const noexcept { return options_.log; }
 
+  // For who asks several at once.
+  pid_t pid() const noexcept { return pid_; }
+  Channel& channel() noexcept { return channel_; }
+  /// Begins its end and waits for nothing; `end` is still to be called.
+  void kill() const noexcept;
+  /// How a worker ended.
+  struct Ending {
+    std::string text = "is gone";  ///< "ended with exit code 3", "crashed by SIGSEGV"
+    int signal = 0;                ///< 0: none
+  };
+  /// Kills the group and says how the worker ended. One that is ending by itself has so many milliseconds, so that its
+  /// own status is told.
+  Ending end(int patience_ms = 0);
+
  private:
   WorkerProcess() = default;
-  /// Kills the group and says how the worker ended. `gone`: it is ending by itself, so that its own status is awaited.
-  std::string end(bool gone = false);
 
   Options options_;
   pid_t pid_ = -1;
   Channel channel_;
 };
+
+/// Milliseconds for a worker that has closed its socket.
+inline constexpr int kPatience_ms = 2000;
 
 /// Starts a worker, asks one thing after the other, and ends it; the first error ends it, too. Its log, which `options`
 /// need not name, is dropped.

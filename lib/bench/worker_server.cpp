@@ -30,8 +30,17 @@ const Benchmark& benchmark_named(std::string_view name) {
 }
 
 Setup setup_of(JsonView request) {
-  return {request["device"].text("cpu"), request["size"].text("cpu"),
-          static_cast<std::uint64_t>(request["seed"].integer(42))};
+  return {request["device"].text("cpu"),
+          request["size"].text("cpu"),
+          static_cast<std::uint64_t>(request["seed"].integer(42)),
+          static_cast<unsigned>(request["rank"].integer()),
+          static_cast<unsigned>(request["ranks"].integer(1)),
+          request["store"].text()};
+}
+
+const VariantSpec& spec_named(const Benchmark& benchmark, const std::string& variant) {
+  if (variant == "reference") return benchmark.reference;
+  return variant == "optimized" ? benchmark.optimized : benchmark.baseline;
 }
 
 ProfileLevel level_named(const std::string& name) {
@@ -63,16 +72,19 @@ Json WorkerServer::answer(JsonView request) {
     if (const std::int64_t start = std::exchange(start_ns_, 0); start > 0) out["start_ns"] = start;
     return out;
   } catch (const std::exception& error) {
+    const std::int64_t failed_ns = read_clock(CLOCK_MONOTONIC);
     // LibTorch's errors carry a stack: the row has the first line, the log all of it.
     const std::string message = error.what();
     std::fprintf(stderr, "%s\n", message.c_str());
-    return Json::object({{"error", message.substr(0, message.find('\n'))}});
+    return Json::object({{"error", message.substr(0, message.find('\n'))}, {"failed_ns", failed_ns}});
   } catch (...) {
-    return Json::object({{"error", "an exception that is no std::exception"}});
+    return Json::object(
+        {{"error", "an exception that is no std::exception"}, {"failed_ns", read_clock(CLOCK_MONOTONIC)}});
   }
 }
 
 Json WorkerServer::dispatch(JsonView request) {
+  checked_.reset();
   const std::string what = request["do"].text();
   if (what == "describe") return describe();
   if (what == "skip") return skip(request);
@@ -123,33 +135,52 @@ Json WorkerServer::estimate(JsonView request) const {
   return to_json(benchmark.estimate ? benchmark.estimate(setup_of(request)) : Estimate{});
 }
 
-std::unique_ptr<Variant> WorkerServer::make(JsonView request, const Setup& setup) {
+Variant& WorkerServer::make(JsonView request, const Setup& setup, std::unique_ptr<Variant>& out) {
   const Benchmark& benchmark = benchmark_named(request["benchmark"].text());
-  const VariantSpec& description = request["variant"].text() == "optimized" ? benchmark.optimized : benchmark.baseline;
+  const VariantSpec& description = spec_named(benchmark, request["variant"].text());
   if (!description.make) throw std::runtime_error("benchmark \"" + benchmark.name + "\" has no such variant");
+  at(RankDoing::kSetup);
   if (hooks_.before_setup) hooks_.before_setup(setup);
-  std::unique_ptr<Variant> variant = description.make();
-  if (!variant) throw std::runtime_error("benchmark \"" + benchmark.name + "\" made no variant");
-  variant->setup(setup);
-  variant->synchronize();
-  return variant;
+  out = description.make();
+  if (!out) throw std::runtime_error("benchmark \"" + benchmark.name + "\" made no variant");
+  out->setup(setup);
+  out->synchronize();
+  at(RankDoing::kNothing);
+  return *out;
+}
+
+void WorkerServer::at(RankDoing doing, std::int64_t step) const noexcept {
+  if (progress_ != nullptr) progress_->set(doing, static_cast<std::uint64_t>(step));
 }
 
 Json WorkerServer::check(JsonView request) {
-  const std::unique_ptr<Variant> variant = make(request, setup_of(request));
+  Variant& variant = make(request, setup_of(request), checked_);
   Json answer = Json::object();
   {
-    const std::vector<TensorView> inputs = variant->inputs();
+    at(RankDoing::kInputs);
+    const std::vector<TensorView> inputs = variant.inputs();
     answer["inputs"] = fingerprint(inputs);
     answer["input_bytes"] = byte_count(inputs);
   }
   const std::int64_t perturb_after = request["perturb_after"].integer(-1);
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
-    if (step == perturb_after) variant->perturb();
-    variant->step();
+    if (step == perturb_after) {
+      at(RankDoing::kPerturbation, step + 1);
+      variant.perturb();
+    }
+    at(RankDoing::kStep, step + 1);
+    variant.step();
   }
-  variant->synchronize();
-  const std::vector<TensorView> outputs = variant->outputs();
+  variant.synchronize();
+  at(RankDoing::kOutputs);
+  add_outputs(request, variant, answer);
+  at(RankDoing::kNothing);
+  checked_.reset();
+  return answer;
+}
+
+void WorkerServer::add_outputs(JsonView request, Variant& variant, Json& answer) {
+  const std::vector<TensorView> outputs = variant.outputs();
   const std::uint64_t bytes = byte_count(outputs);
   if (const std::string file = request["file"].text(); !file.empty()) {
     const auto limit = static_cast<std::uint64_t>(request["disk_limit"].integer());
@@ -162,13 +193,12 @@ Json WorkerServer::check(JsonView request) {
   }
   answer["outputs"] = fingerprint(outputs);
   answer["output_bytes"] = bytes;
-  return answer;
 }
 
 Json WorkerServer::open(JsonView request) {
   variant_.reset();
   setup_ = setup_of(request);
-  variant_ = make(request, setup_);
+  make(request, setup_, variant_);
   energy_period_ns_ = hooks_.energy_period_ns ? hooks_.energy_period_ns(setup_.device) : -1;
   setup_bytes_ = hooks_.live_bytes ? hooks_.live_bytes(setup_.device) : 0;
   return Json::object();
@@ -210,8 +240,10 @@ Json WorkerServer::run(JsonView request) {
   Times times;
   for (std::int64_t step = 0; step < request["steps"].integer(); ++step) {
     if (flush) flush_cache(variant);
+    at(RankDoing::kStep, step + 1);
     timed_step(variant, times);
   }
+  at(RankDoing::kNothing);
   Json out = times.answer();
   if (energy < 0) return out;
   out["energy_ns"] = wall_ns() - begin;
@@ -245,12 +277,14 @@ Json WorkerServer::profile(JsonView request) {
   if (level == ProfileLevel::kDeep) sampler.emplace(StackSampler::start());
   Times times;
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
+    at(RankDoing::kStep, step + 1);
     {
       ProfileRange range{"step"};
       timed_step(variant, times);
     }
     session.step();
   }
+  at(RankDoing::kNothing);
   Json samples;
   if (sampler)
     samples = *sampler ? to_json((*sampler)->stop()) : Json::object({{"missing", sampler->error().message()}});
@@ -278,9 +312,11 @@ Json WorkerServer::measure_peaks(JsonView request) const {
 
 Json WorkerServer::finish() {
   Variant& variant = timed();
+  at(RankDoing::kFigures);
   Json metrics = Json::array();
-  for (const Metric& metric : variant.metrics()) metrics.push_back(to_json(metric));
+  for (const Metric& metric : variant.metrics()) metrics.push_back(to_message(metric));
   Json out = Json::object({{"work", to_json(variant.work())}, {"metrics", std::move(metrics)}});
+  at(RankDoing::kNothing);
   variant_.reset();
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/channel.hpp"
+#include "bench/rank_progress.hpp"
 
 #include <rangefinder/bench/worker.hpp>
 
@@ -24,13 +25,15 @@ namespace rangefinder::bench {
 ///   measure_peaks device seconds              samples of the peaks of the device
 ///   finish                                    work and metrics
 ///   quit
+/// Where several ranks run a variant, requests with a variant have `rank`, `ranks` and `store`, too.
 class WorkerServer {
  public:
-  /// `start_ns`: since the process began.
-  explicit WorkerServer(const WorkerHooks& hooks, std::int64_t start_ns = 0) : hooks_(hooks), start_ns_(start_ns) {}
+  /// `start_ns`: since the process began. `progress`: of a rank, outlives the server; null: of a single process.
+  explicit WorkerServer(const WorkerHooks& hooks, std::int64_t start_ns = 0, RankProgress* progress = nullptr)
+      : hooks_(hooks), start_ns_(start_ns), progress_(progress) {}
 
-  /// Whatever a benchmark throws becomes {"error": ...}. All other answers tell how long they took, `request_ns`, and
-  /// what energy the device took meanwhile; the first one `start_ns`, too.
+  /// Whatever a benchmark throws becomes {"error": ..., "failed_ns": when, by CLOCK_MONOTONIC}. All other answers tell
+  /// how long they took, `request_ns`, and what energy the device took meanwhile; the first one `start_ns`, too.
   Json answer(JsonView request);
 
  private:
@@ -41,6 +44,7 @@ class WorkerServer {
   Json skip(JsonView request) const;
   Json estimate(JsonView request) const;
   Json check(JsonView request);
+  static void add_outputs(JsonView request, Variant& variant, Json& answer);
   Json open(JsonView request);
   Json run(JsonView request);
   Json memory() const;
@@ -48,7 +52,9 @@ class WorkerServer {
   Json finish();
   Json measure_peaks(JsonView request) const;
 
-  std::unique_ptr<Variant> make(JsonView request, const Setup& setup);
+  /// Into `out`, so that what is made lives on when set-up throws.
+  Variant& make(JsonView request, const Setup& setup, std::unique_ptr<Variant>& out);
+  void at(RankDoing doing, std::int64_t step = 0) const noexcept;
   Variant& timed();
   void timed_step(Variant& variant, Times& times) const;
   void flush_cache(Variant& variant) const;
@@ -58,7 +64,11 @@ class WorkerServer {
 
   const WorkerHooks& hooks_;
   std::int64_t start_ns_;
+  RankProgress* progress_;
   std::unique_ptr<Variant> variant_;
+  /// Of a check that threw, until the next request: its end closes connections, and other ranks would answer with what
+  /// they make of that before this one has said what happened.
+  std::unique_ptr<Variant> checked_;
   Setup setup_;
   std::int64_t setup_bytes_ = 0;
   std::int64_t energy_period_ns_ = -1;

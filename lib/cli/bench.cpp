@@ -23,6 +23,7 @@ namespace {
 using base::printable;
 
 constexpr std::uint64_t kMaxSteps = 1'000'000'000;
+constexpr std::uint64_t kMaxRanks = 1024;
 constexpr std::uint64_t kMaxResultsBytes = std::uint64_t{256} << 20;
 
 std::atomic<bool> interrupted{false};
@@ -269,8 +270,14 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
   takes_number_above_0(verb.add_option("--carbon-intensity", run.carbon_intensity,
                                        "Grams of CO2e per kWh of electricity: tell the grams of the devices' energy"))
       ->type_name("G");
-  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks per variant (default 1)"), 1)
+  takes_whole_number(
+      verb.add_option("--nproc", run.ranks,
+                      "Processes (ranks) per variant of benchmarks that take several, on this machine (default 1)"),
+      1, kMaxRanks)
       ->type_name("N");
+  takes_number_above_0(
+      verb.add_option("--stall-s", run.stall_s, "End ranks that all sleep for T seconds in the same step (default 7)"))
+      ->type_name("T");
   verb.add_flag("--validate", run.validate, "Check outputs only, neither goals nor expectations");
   takes_one_of(verb.add_option("--format", arguments->format,
                                "table, json, markdown, or both: table and Markdown (default table)"),

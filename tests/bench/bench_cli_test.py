@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -64,14 +65,22 @@ def breaches(value, schema, place="$"):
             yield from breaches(item, schema["items"], f"{place}[{index}]")
 
 
+def is_running(pid):
+    """Not so of one that has ended and that nobody has waited for."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 class Bench(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-bench-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def environment(self, **more):
-        keep = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME", "LD_LIBRARY_PATH")}
-        return {**keep, "LC_ALL": "C.UTF-8", "RANGEFINDER_WORKER": WORKER, **more}
+        keep = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "LD_LIBRARY_PATH")}
+        return {**keep, "TMPDIR": str(self.folder), "LC_ALL": "C.UTF-8", "RANGEFINDER_WORKER": WORKER, **more}
 
     def bench(self, code, *words, command=None, **environment):
         process = subprocess.run([command or COMMAND, "bench", *map(str, words)], cwd=self.folder, env=self.environment(**environment),
@@ -193,7 +202,7 @@ class Bench(unittest.TestCase):
 
     def test_wrong_use(self):
         for words, hint in ((["run", "--targets", "god"], "did you mean good?"), (["run", "--profle", "deep"], "did you mean --profile?"),
-                            (["run", "--device", "tpu"], "cpu or cuda"), (["run", "--nproc", "2"], "--nproc 1"), (["run", "--assume-flops", "1e9"], "--dry-run"), ([], "which command?"),
+                            (["run", "--device", "tpu"], "cpu or cuda"), (["run", "--nproc", "1025"], "at most 1024"), (["run", "--stall-s", "0"], "is not a number above 0"), (["run", "--assume-flops", "1e9"], "--dry-run"), ([], "which command?"),
                             (["runn"], "did you mean run?"), (["compare"], "--examples"), (["run", "--worker", "/no/worker"], "/no/worker"),
                             (["report"], "FILE"), (["report", "absent.json"], "absent.json")):
             with self.subTest(words):
@@ -280,7 +289,7 @@ class Bench(unittest.TestCase):
         log = self.folder / "bench-out/hang/optimized.log"
         while not log.exists() and process.poll() is None:
             os.sched_yield()
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = self.children_of(process)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1)
@@ -290,6 +299,44 @@ class Bench(unittest.TestCase):
         self.check_schema(results)
         self.assertEqual([row["status"] for row in results["rows"]], ["passed", "failed"])
         self.assertRegex(results["rows"][1]["reason"], re.compile("interrupted"))
+
+    def children_of(self, process):
+        return pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+    def test_ranks(self):
+        results = self.results(0, "ranks_good", "--nproc", "3", "--profile", "minimal")
+        row = results["rows"][0]
+        self.assertEqual((row["ranks"], results["provenance"]["ranks"]), (3, 3))
+        self.assertEqual([each["rank"] for each in row["baseline"]["ranks"]], [0, 1, 2])
+        self.assertTrue((self.folder / row["optimized"]["ranks"][2]["capture"]).is_file())
+        self.assertIn(", ranks 3", self.bench(0, "run", "--targets", "ranks_good", "--nproc", "3").stdout)
+        self.assertIn("ranks_good: skipped: needs_world_size_2", self.bench(4, "run", "--targets", "ranks_good").stdout)
+        self.assertIn("ranks_good: cpu cpu, 4 ranks a variant", self.bench(0, "run", "--targets", "ranks_good", "--nproc", "4", "--dry-run").stdout)
+        for target in ("ranks_exit", "ranks_wrong"):
+            with self.subTest(target):
+                self.results(1, target, "--nproc", "2")
+        self.assertIn("rank 1 of 2 ended with exit code 3 in step 1 of variant optimized",
+                      self.bench(1, "run", "--targets", "ranks_exit", "--nproc", "2").stdout)
+
+    def test_no_rank_outlives_a_harness_that_is_killed(self):
+        # Of the optimized variant rank 1 hangs or is stopped, the others wait for it; those of the baseline wait for the harness.
+        for target in ("ranks_hang", "ranks_stopped"):
+            with self.subTest(target):
+                shutil.rmtree(self.folder / "bench-out", ignore_errors=True)
+                process = subprocess.Popen([COMMAND, "bench", "run", "--targets", target, "--nproc", "3", "--stall-s", "1000"], cwd=self.folder,
+                                           env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL, start_new_session=True)
+                log = self.folder / f"bench-out/{target}/optimized.log"
+                while process.poll() is None and (not log.exists() or log.read_text().count(" met the others") < 3):
+                    os.sched_yield()
+                children = self.children_of(process)
+                process.kill()
+                process.wait(timeout=60)
+                self.assertEqual(len(children), 7)  # of each variant three, and the reference
+                deadline = time.monotonic() + 10
+                while any(is_running(child) for child in children) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertEqual([child for child in children if is_running(child)], [])
 
     def test_a_run_that_is_killed_leaves_whole_results_and_goes_on(self):
         process = subprocess.Popen([COMMAND, "bench", "run", "--targets", "good,hang"], cwd=self.folder, env=self.environment(),

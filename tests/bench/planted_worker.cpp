@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A worker whose benchmarks have one planted fault each, and whose clock and allocator are ours: a step takes exactly
 // the nanoseconds and bytes that it says.
+#include "planted.hpp"
+
 #include <rangefinder/bench/worker.hpp>
 #include <rangefinder/range.hpp>
 
@@ -12,22 +14,34 @@
 #include <string>
 
 using namespace rangefinder::bench;
+using planted::allocate;
+using planted::clock_ns;
+using planted::factor;
 
 namespace {
 
-std::int64_t clock_ns = 0, live_bytes = 0, peak_bytes = 0;
+std::int64_t live_bytes = 0, peak_bytes = 0;
 std::int64_t device_begin_ns = 0, device_end_ns = 0, flushes = 0;
+
+}  // namespace
+
+namespace planted {
+
+std::int64_t clock_ns = 0;
 
 void allocate(std::int64_t bytes) {
   live_bytes += bytes;
   peak_bytes = std::max(peak_bytes, live_bytes);
 }
 
-/// A factor from the environment: the fault that appears between two runs. PLANTED_CLOCK=0: the machine's own clock.
-double planted(const char* name) {
+double factor(const char* name) {
   const char* text = std::getenv(name);
   return text != nullptr ? std::strtod(text, nullptr) : 1;
 }
+
+}  // namespace planted
+
+namespace {
 
 struct Behaviour {
   double step_ns = 1000;
@@ -106,7 +120,7 @@ class Doubling : public Variant {
   }
   Work work() override { return {128, 8, 1, 512, 64, 0.5, "fp32"}; }
   std::vector<Metric> metrics() override {
-    return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount},
+    return {{"launches", 3 * factor("PLANTED_LAUNCHES"), MetricKind::kCount},
             {"fact", 1, MetricKind::kFact},
             {"flushes", static_cast<double>(flushes), MetricKind::kFact}};
   }
@@ -140,7 +154,7 @@ Benchmark benchmark(const std::string& name, Behaviour baseline, Behaviour optim
 }
 
 Behaviour fast() {
-  return {.step_ns = 1000 * planted("PLANTED_SLOWDOWN"), .step_bytes = 1024 * planted("PLANTED_BYTES")};
+  return {.step_ns = 1000 * factor("PLANTED_SLOWDOWN"), .step_bytes = 1024 * factor("PLANTED_BYTES")};
 }
 
 void add_benchmarks() {
@@ -154,10 +168,10 @@ void add_benchmarks() {
   good.least_ratio_cpu = 2;
   good.estimate = [](const Setup&) {
     return Estimate{.input_bytes = 256,
-                    .output_bytes = 256 * planted("PLANTED_OUTPUTS"),
+                    .output_bytes = 256 * factor("PLANTED_OUTPUTS"),
                     .flops = 64,
                     .bytes = 512,
-                    .random_numbers = 64 * planted("PLANTED_RANDOM_NUMBERS")};
+                    .random_numbers = 64 * factor("PLANTED_RANDOM_NUMBERS")};
   };
   add_benchmark(good);
   add_benchmark(benchmark("good_throughput", slow, fast(), Goal::kThroughput));
@@ -171,7 +185,7 @@ void add_benchmarks() {
     return std::make_unique<Doubling>(Behaviour{.step_ns = 6000, .step_bytes = 1024});
   };
   add_benchmark(slow_memory);
-  Benchmark below = benchmark("below_goal", slow, {.step_ns = 3900 * planted("PLANTED_SLOWDOWN")});
+  Benchmark below = benchmark("below_goal", slow, {.step_ns = 3900 * factor("PLANTED_SLOWDOWN")});
   below.least_ratio_cpu = 2;
   add_benchmark(below);
   below.name = "informational";
@@ -203,7 +217,7 @@ void add_benchmarks() {
   add_benchmark(benchmark("exit", slow, with([](Behaviour& b) { b.exits = true; })));
   add_benchmark(benchmark("hang", slow, with([](Behaviour& b) { b.hangs = true; })));
   add_benchmark(benchmark("throw", slow, with([](Behaviour& b) { b.throws = true; })));
-  add_benchmark(benchmark("grow", slow, with([](Behaviour& b) { b.grows = planted("PLANTED_GROWTH") > 1; })));
+  add_benchmark(benchmark("grow", slow, with([](Behaviour& b) { b.grows = factor("PLANTED_GROWTH") > 1; })));
   add_benchmark(benchmark("cached", slow, with([](Behaviour& b) { b.cached_for_ever = true; })));
   add_benchmark(benchmark("cached_in_variant", slow, with([](Behaviour& b) { b.cached_in_variant = true; })));
   add_benchmark(benchmark("seedless", {.seedless = true}, {.seedless = true}));
@@ -211,7 +225,7 @@ void add_benchmarks() {
   add_benchmark(benchmark("empty", {.empty = true}, {.empty = true}));
   add_benchmark(benchmark("cold", {.step_ns = 4000, .cold = true}, fast()));
   add_benchmark(benchmark("busy", {.step_ns = 4000, .busy = true}, with([](Behaviour& b) { b.busy = true; })));
-  Benchmark arithmetic = benchmark("arithmetic", {.rounds = 2e5}, {.rounds = 1e5 * planted("PLANTED_SLOWDOWN")});
+  Benchmark arithmetic = benchmark("arithmetic", {.rounds = 2e5}, {.rounds = 1e5 * factor("PLANTED_SLOWDOWN")});
   arithmetic.iterations = 200;
   add_benchmark(arithmetic);
   Benchmark looser = benchmark("looser", slow, fast());
@@ -233,8 +247,9 @@ void add_benchmarks() {
 
 int main(int argc, char** argv) {
   add_benchmarks();
+  planted::add_benchmarks_of_ranks();
   WorkerHooks hooks;
-  if (planted("PLANTED_CLOCK") > 0) {
+  if (factor("PLANTED_CLOCK") > 0) {              // 0: the machine's own
     hooks.wall_ns = [] { return 2 * clock_ns; };  // a machine that is busy with something else
     hooks.cpu_ns = [] { return clock_ns; };
   }
@@ -245,15 +260,15 @@ int main(int argc, char** argv) {
   hooks.begin_device_span = [](const std::string&) { device_begin_ns = clock_ns; };
   hooks.end_device_span = [](const std::string&) { device_end_ns = clock_ns; };
   hooks.device_span_ns = [](const std::string&) {
-    return planted("PLANTED_DEVICE") > 1 ? (device_end_ns - device_begin_ns) / 2 : -1;
+    return factor("PLANTED_DEVICE") > 1 ? (device_end_ns - device_begin_ns) / 2 : -1;
   };
-  hooks.energy_mj = [](const std::string&) { return planted("PLANTED_DEVICE") > 1 ? clock_ns / 500 : -1; };
-  hooks.energy_period_ns = [](const std::string&) { return static_cast<std::int64_t>(planted("PLANTED_PERIOD")); };
+  hooks.energy_mj = [](const std::string&) { return factor("PLANTED_DEVICE") > 1 ? clock_ns / 500 : -1; };
+  hooks.energy_period_ns = [](const std::string&) { return static_cast<std::int64_t>(factor("PLANTED_PERIOD")); };
   hooks.flush_cache = [](const std::string&) {
     ++flushes;
     clock_ns += 5'000'000;
   };
-  if (planted("PLANTED_PEAKS") > 1) {
+  if (factor("PLANTED_PEAKS") > 1) {
     hooks.cuda = [] { return DeviceFacts{"PLANTED 9000", 1, 90}; };
     hooks.measure_peaks = [](const std::string& device, double) {
       return std::vector<PeakSamples>{{"flops", "bf16", {8e14, 9e14, 7e14}},

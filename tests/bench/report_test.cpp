@@ -82,6 +82,18 @@ TEST_CASE("recommendations are of measured rows", "[bench]") {
   CHECK_FALSE(has(rest, "x2"));
 }
 
+TEST_CASE("a failed row names the logs of the variants that were started", "[bench]") {
+  Json failed = row("broken", "failed");
+  failed["reason"] = "wrong output";
+  CHECK(has(results_table(results({failed}), {}).value(), "broken: failed: wrong output\n"));
+  failed["baseline"]["log"] = "out/a.log";
+  failed["optimized"]["log"] = "";  // not started
+  CHECK(has(results_table(results({failed}), {}).value(), "broken: failed: wrong output (logs: out/a.log)"));
+  failed["optimized"]["log"] = "out/b.log";
+  failed["correctness"]["reference"] = Json::object({{"log", "out/c.log"}});
+  CHECK(has(results_table(results({failed}), {}).value(), "(logs: out/a.log, out/b.log, out/c.log)"));
+}
+
 TEST_CASE("results become a table and Markdown", "[bench]") {
   Json skipped = row("late", "skipped");
   skipped["reason"] = "no_cuda_device";

@@ -42,11 +42,16 @@ struct TensorView {
   std::shared_ptr<void> owner{};
 };
 
-/// Which inputs a variant is to make.
+/// Which inputs a variant is to make, and which of how many processes makes them.
 struct Setup {
   std::string device = "cpu";  ///< "cpu" or "cuda"
   std::string size = "cpu";    ///< "smoke", "cpu" or "gpu"
   std::uint64_t seed = 42;     ///< the same seed gives the same inputs and weights in both variants
+  unsigned rank = 0;           ///< of this process, below `ranks`
+  unsigned ranks = 1;          ///< processes that run the variant together; 1 for the reference
+  /// A file, not there yet, in which the ranks find each other: the path of a c10d::FileStore, say. A new one for each
+  /// variant that is made. Empty where `ranks` is 1.
+  std::string store{};
 };
 
 /// Work of one step; 0 where it has no meaning. Rates are made of it.
@@ -67,7 +72,7 @@ struct Work {
 };
 
 /// What a variant takes, as far as it is known before one is made; 0: not known. Where variants differ, the greater
-/// one.
+/// one. Of several ranks (`Setup::ranks`): what one of them takes.
 struct Estimate {
   double input_bytes = 0;     ///< of all that `inputs` gives
   double output_bytes = 0;    ///< of all that `outputs` gives after the steps of the correctness check
@@ -91,14 +96,28 @@ enum class MetricKind : std::uint8_t {
   kFact,   ///< shown, never compared
 };
 
+/// What the values of all ranks come to.
+enum class OverRanks : std::uint8_t {
+  kByKind,  ///< bytes, counts and rates: the sum; times: the greatest; facts: rank 0's
+  kSum,
+  kMost,   ///< the greatest
+  kFirst,  ///< of the lowest rank that has the metric
+};
+
 struct Metric {
   std::string name;
   double value = 0;
   MetricKind kind = MetricKind::kFact;
+  OverRanks over_ranks = OverRanks::kByKind;
 };
 
 /// One program of a benchmark. Made anew for each correctness check, and once for all timed steps; not moved between
 /// threads.
+///
+/// With several ranks each process makes one. All ranks are told to do the same at the same time, in the same order, so
+/// that collectives find their partners in the other ranks. Outputs of each rank that has any are compared; a rank with
+/// none gives an empty list. Inputs are compared rank by rank. `perturb` is called on all ranks. What `work` and
+/// `metrics` give is of this rank: the harness adds the work up, and makes one metric of all by `Metric::over_ranks`.
 ///
 /// Errors: what a member throws fails the row, with its message.
 class RANGEFINDER_EXPORT Variant {
@@ -121,6 +140,24 @@ class RANGEFINDER_EXPORT Variant {
   /// After the timed steps.
   virtual Work work() { return {}; }
   virtual std::vector<Metric> metrics() { return {}; }
+};
+
+/// Says, until its end, that this rank waits for other ranks. Of ranks that do not answer, those that wait are not at
+/// fault: the harness then names the one that does not. Put it around what blocks in collectives.
+///
+///   const rangefinder::bench::WaitForRanks waiting;
+///   work->wait();
+///
+/// Threads: of the variant's thread. Cost: two atomic operations; nothing in a single process.
+class RANGEFINDER_EXPORT WaitForRanks {
+ public:
+  WaitForRanks() noexcept;
+  ~WaitForRanks();
+  WaitForRanks(const WaitForRanks&) = delete;
+  WaitForRanks& operator=(const WaitForRanks&) = delete;
+
+ private:
+  bool outermost_;
 };
 
 enum class Goal : std::uint8_t {
@@ -153,6 +190,10 @@ struct Benchmark {
   VariantSpec baseline;
   /// May not declare a looser tolerance than the baseline.
   VariantSpec optimized;
+  /// The whole problem in one process (`Setup::ranks` is 1): what the outputs of each rank of both variants must equal,
+  /// within the variant's own tolerance. Checked, never timed. Empty: the ranks of the optimized variant must equal
+  /// those of the baseline.
+  VariantSpec reference{};
   std::string chapter = "ch13";
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> sizes{"smoke", "cpu", "gpu"};
@@ -170,6 +211,8 @@ struct Benchmark {
   std::string check_size{};
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
+  /// Processes that a variant needs: with `rangefinder bench run --nproc N` it gets N, and is skipped where N is less.
+  /// A benchmark that needs 1 and has no `reference` is of one process: it gets one whatever N is.
   std::uint32_t least_ranks = 1;
   /// Never fails for its goal or stored expectations, except for ratios that are stored of a processor family.
   bool informational = false;

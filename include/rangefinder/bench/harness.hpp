@@ -50,7 +50,11 @@ struct RunOptions {
   std::int64_t warmup = -1;     ///< -1: each benchmark's own
   std::uint64_t seed = 42;
   double timeout_s = 600;  ///< for each answer of a worker
+  /// Processes of each variant, 1 to 1024; benchmarks that need more are skipped, benchmarks of one process get one.
   unsigned ranks = 1;
+  /// Of several ranks: all are ended when those that have not answered sleep for so many seconds, in the same step.
+  /// One that ended, threw or was stopped by a signal is noticed without it.
+  double stall_s = 7;
   bool flush_cache = false;  ///< before each step, timed or not, untimed
   /// Of the electricity here, in grams of CO2e a kWh: results tell the grams of the devices' energy. 0: not told.
   double carbon_intensity = 0;
@@ -97,8 +101,8 @@ struct RunOutcome {
   std::vector<std::string> notes;  ///< what became of expectations, what was refused
 };
 
-/// Runs benchmarks: one process per variant, checked for correctness, then timed in turns, then profiled if asked.
-/// Leaves results.json and results.md in `out`, whole after each benchmark.
+/// Runs benchmarks: one process per variant, or several ranks, checked for correctness, then timed in turns, then
+/// profiled if asked. Leaves results.json and results.md in `out`, whole after each benchmark.
 ///
 /// Errors:  kInvalidArgument, kNotFound for wrong use; kIo; kUnreadable, kUnsupported for the file of peaks. A
 /// benchmark
