@@ -3,6 +3,7 @@
 
 #include "common/device_peaks.hpp"
 
+#include <rangefinder/torch/collectives.hpp>
 #include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
 
@@ -17,6 +18,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,7 @@ namespace examples {
 namespace {
 
 namespace bench = rangefinder::bench;
+using rangefinder::torch::CollectiveRecording;
 using rangefinder::torch::MemoryRecording;
 using rangefinder::torch::OperatorRecording;
 
@@ -205,6 +208,7 @@ const DeviceEnergy& energy() {
 struct Profile {
   std::optional<MemoryRecording> devices;
   std::optional<OperatorRecording> operators;
+  std::optional<CollectiveRecording> collectives;
 };
 
 }  // namespace
@@ -237,8 +241,11 @@ bench::WorkerHooks libtorch_hooks() {
     const bool deep = level == bench::ProfileLevel::kDeep || level == bench::ProfileLevel::kRoofline;
     if (deep || !torch::cuda::is_available())
       profile.operators.emplace(rangefinder::torch::OperatorOptions{.shapes = deep});
+    // Of several ranks alone: it has LibTorch collect the inputs of all operators.
+    if (std::getenv("WORLD_SIZE") != nullptr) profile.collectives.emplace();
   };
   hooks.end_profile = [](bench::ProfileLevel level, const std::string& folder) -> std::vector<std::string> {
+    profile.collectives.reset();
     profile.operators.reset();
     profile.devices.reset();
     if (level != bench::ProfileLevel::kDeep || !torch::cuda::is_available()) return {};

@@ -776,6 +776,33 @@ while True:
         self.assertIn("only one can: cuda-gdb (debugger)", process.stderr)
 
 
+class Nccl(RecordTest):
+    """NCCL tells one plugin of its collectives; what it then records is tested by tests/source/nccl."""
+
+    def chosen(self, options=(), **variables):
+        """What the program sees, and what the command says of it."""
+        variables = {"NCCL_PROFILER_PLUGIN": "", **variables}
+        result = self.record("sh", "-c", f'printf %s "$NCCL_PROFILER_PLUGIN"; exec {OPTIONS.program} seven', code=7,
+                             options=["-o", "a.rfcap", *options], **variables)
+        return result.stdout, [line for line in result.stderr.splitlines() if "NCCL" in line]
+
+    def test_the_plugin_is_chosen(self):
+        path, said = self.chosen()
+        self.assertEqual((pathlib.Path(path).name, said), ("libnccl-profiler-rangefinder.so", []))
+        self.assertTrue(pathlib.Path(path).is_file())
+
+    def test_another_one_is_left_as_it_is(self):
+        note = ("rangefinder: NCCL_PROFILER_PLUGIN={} was left as it is: NCCL tells that plugin of its collectives, and not "
+                "rangefinder's")
+        self.assertEqual(self.chosen(NCCL_PROFILER_PLUGIN="inspector"), ("inspector", [note.format("inspector")]))
+        self.assertEqual(self.chosen(["--env", "NCCL_PROFILER_PLUGIN=none"]), ("none", [note.format("none")]))
+        self.assertEqual(self.chosen(["-q"], NCCL_PROFILER_PLUGIN="/a/b.so"), ("/a/b.so", []))
+
+    def test_it_may_be_named_by_the_user(self):
+        for name in ("rangefinder", "/elsewhere/libnccl-profiler-rangefinder.so"):
+            self.assertEqual(self.chosen(NCCL_PROFILER_PLUGIN=name), (name, []))
+
+
 class Python(RecordTest):
     def record_python(self, python, module, text):
         found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, env=self.environment(), timeout=120)
