@@ -145,7 +145,7 @@ class RANGEFINDER_EXPORT Timeline {
   CallTable calls;
   LaunchTable launches;
   ActivityTable activities;
-  std::vector<KernelDetail> kernel_details;
+  std::vector<KernelDetail> kernel_details;  ///< kernels that were launched alike may share one
   std::vector<CopyDetail> copy_details;
   SyncTable syncs;
   OverheadTable overheads;

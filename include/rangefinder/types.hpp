@@ -123,7 +123,7 @@ enum class CollectiveKind : std::uint8_t {
 /// Who told of a collective. The numbers are those of capture files.
 enum class CollectiveSource : std::uint8_t {
   kC10d = 1,  ///< PyTorch's process groups
-  kNccl = 2,  ///< NCCL's profiler plugin
+  kNccl = 2,  ///< NCCL: its profiler plugin, or its ranges of NVTX
 };
 
 /// "No such time" where a time may be absent.

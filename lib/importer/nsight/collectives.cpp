@@ -21,7 +21,8 @@ constexpr std::string_view kDomain = "NCCL", kGroupStart = "ncclGroupStart", kGr
 /// Elements of collectives whose type is not known are bytes.
 constexpr std::string_view kByte = "Byte";
 
-// What stands before a payload, each 8 bytes: domain, layout, size of the payload, and where it begins.
+// What stands before a payload, each 8 bytes: domain, layout, size of the payload, and where it begins. Nsight does not
+// document it; nsys-ai's reader takes it apart so (nvtx payloads of NCCL).
 constexpr std::size_t kPayloadHeaderBytes = 32;
 
 /// Bytes of a number by its type in NVTX's payload extension (nvToolsExtPayload.h, NVTX_PAYLOAD_ENTRY_TYPE_*); 0:

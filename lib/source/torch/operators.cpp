@@ -86,7 +86,14 @@ class RunningOperators {
   static std::uint64_t open_user_scope(const at::RecordFunction& function, std::uint64_t& word) noexcept {
     if (!wants_user_scopes.load(std::memory_order_relaxed)) return 0;
     const std::string_view name = function.name();
+    if (function.isAsync() && is_gloo_message(name)) return 0;
     return detail::begin_text(name.data(), name.size(), 0, word);
+  }
+
+  /// Gloo begins a slice where a message is posted, and ends it only when the work object goes: on any thread, after
+  /// what is around it. As a range it would stay open.
+  static bool is_gloo_message(std::string_view name) noexcept {
+    return name.rfind("gloo:send", 0) == 0 || name.rfind("gloo:recv", 0) == 0;
   }
 
   std::uint32_t inputs_of(const at::RecordFunction& function) {

@@ -197,6 +197,22 @@ TEST_CASE("an operator that ends on another thread leaves the others right", "[t
   }
 }
 
+TEST_CASE("slices that Gloo keeps open for its messages are no ranges", "[torch]") {
+  const Timeline timeline = record_operators({}, [] {
+    std::vector<std::unique_ptr<at::RecordFunction>> posted;
+    for (const char* name : {"gloo:send", "gloo:recv", "gloo:all_reduce"}) {
+      posted.push_back(std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE));
+      posted.back()->_setAsync();
+      posted.back()->before(name);
+    }
+    posted.back()->end();  // of a collective, whose slice is the time that it ran
+    RECORD_USER_SCOPE("gloo:send of my own");
+  });
+  CHECK(names_of(timeline, RangeKind::kAnnotation) ==
+        std::vector<std::string>{"gloo:all_reduce", "gloo:send of my own"});
+  CHECK(timeline.health.unfinished_ranges == 0);
+}
+
 TEST_CASE("operators that never end do not pile up", "[torch]") {
   std::vector<std::unique_ptr<at::RecordFunction>> never;
   const at::Tensor x = at::ones({2});
