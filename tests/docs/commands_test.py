@@ -64,6 +64,10 @@ NOT_RUN = {
     "pip install torch-tb-profiler tensorboard": NETWORK,
     "tensorboard --logdir runs": "is a server, and not installed here",
     "torchrun --nproc-per-node 8 ...": "needs LibTorch and eight devices",
+    "torchrun --nproc-per-node 8": "needs LibTorch and eight devices",
+    "rangefinder record -o run/%h-%r-%p.rfcap -- torchrun --nproc-per-node 8 train.py": "needs LibTorch and eight devices",
+    "RANGEFINDER_NCCL_KERNELS=on rangefinder record -o run/%h-%r-%p.rfcap -- torchrun --nproc-per-node 8 train.py":
+        "needs LibTorch and eight devices",
     "python -m torch.cuda._memory_viz trace_plot now.pickle -o now.html": TORCH,
     "nsys stats -r NAME": "another tool",
     "nsys export --type sqlite": "another tool",
@@ -92,7 +96,8 @@ OPTIONS_OF = {
     "docs/how-to/read-a-report.md": "rangefinder report train.rfcap",
     "docs/how-to/watch-steps.md": "rangefinder report train.rfcap",
 }
-INPUT_OF_VIEW = {"replays": "server.rfcap", "collectives": "run", "hang": "hung"}
+INPUT_OF_VIEW = {"replays": "server.rfcap", "collectives": "run", "hang": "hung", "stragglers": "slow", "ranks": "slow",
+                 "pipeline": "stages"}
 # A page may use a file that another page makes.
 FILES_OF_PAGE = {
     "docs/how-to/look-at-operators.md": "rangefinder export train.rfcap -o train.pt.trace.json.gz",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "make_jobs.hpp"
 #include "support/capture_builder.hpp"
 
 #include <rangefinder/detail/collectives.hpp>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 // Writes the captures that the pages name: what their commands are run on, and what the tables come from that they
 // show.
@@ -213,9 +215,14 @@ void write_all(const std::string& folder) {
   std::filesystem::create_directory(file("run"));
   data_parallel(0).write(file("run/node-0-4711.rfcap"));
   data_parallel(1).write(file("run/node-1-4712.rfcap"));
-  std::filesystem::create_directory(file("hung"));
-  for (int rank = 0; rank < 4; ++rank)
-    hung(rank).write(file("hung") + "/node-" + std::to_string(rank) + "-" + std::to_string(4711 + rank) + ".rfcap");
+  const auto job = [&](const char* name, std::vector<CaptureBuilder> ranks) {
+    std::filesystem::create_directory(file(name));
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      ranks[rank].write(file(name) + "/node-" + std::to_string(rank) + "-" + std::to_string(4711 + rank) + ".rfcap");
+  };
+  job("hung", {hung(0), hung(1), hung(2), hung(3)});
+  job("slow", docs_test::job_with_slow_rank());
+  job("stages", docs_test::pipeline_job());
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ Result<Table> make_stragglers(const ProjectedTimeline& projected, const ViewOpti
   columns.text("Slow range", if_named([](const Straggler& one) { return CellText(one.range); })).if_room(1).if_any();
   columns
       .decimal("Confidence", "%", 2, if_named([](const Straggler& one) {
-                 return static_cast<std::int64_t>(std::floor(one.confidence() * 10000));
+                 return static_cast<std::int64_t>(std::min(std::floor(one.confidence() * 10000), 9999.0));
                }))
       .if_room(2);
   columns.time("Step", part(&RankScore::step_ns)).if_room(6);
