@@ -66,10 +66,10 @@ TEST_CASE("the overview is wrapped at the width of the terminal", "[report]") {
   ReportOptions options;
   options.width = 40;
   const std::string text = opening(training(), options);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    CHECK(end - at <= 40);
-    at = end + 1;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    CHECK(end - begin <= 40);
+    begin = end + 1;
   }
   CHECK(has(text, "\n         "));
 }

@@ -69,6 +69,12 @@ std::string finding(const Timeline& timeline, const Hang& hang) {
   return text + (any ? "" : " all ranks called it, and some have not left it");
 }
 
+/// Whether anything says when the work of a collective was over: its library, or a kernel.
+bool tells_ends(const Timeline& timeline) {
+  return timeline.collectives.empty() || !timeline.collectives.completed_ns.empty() ||
+         !timeline.activities.collective.empty();
+}
+
 }  // namespace
 
 Result<Table> make_hang(const ProjectedTimeline& projected, const ViewOptions&) {
@@ -100,6 +106,10 @@ Result<Table> make_hang(const ProjectedTimeline& projected, const ViewOptions&) 
       columns.add_row(table, {hang, rank, rank.range != kNone ? paths.of(rank.range) : Paths::kNothing});
   for (const Hang& hang : hangs) table.note(finding(timeline, hang));
   if (hangs.empty()) table.note("hang: no rank waits in a collective");
+  if (!tells_ends(timeline))
+    table.note(
+        "hang: this input does not tell when collectives were done: a call that returned counts as left. NCCL's calls "
+        "return at once: record with RANGEFINDER_NCCL_KERNELS=on, or record the devices");
   return table;
 }
 
