@@ -36,9 +36,6 @@ struct CallRow {
 
 using Columns = ColumnsOf<CallRow>;
 
-std::optional<std::int64_t> length_between(std::int64_t begin_ns, std::int64_t end_ns) {
-  return if_that(begin_ns != kNoTime && end_ns != kNoTime, end_ns - begin_ns);
-}
 std::optional<std::int64_t> if_told(std::int64_t number) { return if_that(number >= 0, number); }
 
 std::string_view source_text(CollectiveSource source) {
@@ -94,12 +91,14 @@ void add_size_columns(Columns& columns) {
 }
 
 void add_time_columns(Columns& columns) {
-  const auto wait = [](const CallRow& row) { return length_between(row.call.wait_begin_ns, row.call.wait_end_ns); };
+  const auto wait = [](const CallRow& row) {
+    return common::length_between(row.call.wait_begin_ns, row.call.wait_end_ns);
+  };
   columns.timestamp("Call begin", [](const CallRow& row) { return common::if_time(row.call.begin_ns); }).if_room(4);
-  columns.time("Call", [](const CallRow& row) { return length_between(row.call.begin_ns, row.call.end_ns); })
+  columns.time("Call", [](const CallRow& row) { return common::length_between(row.call.begin_ns, row.call.end_ns); })
       .if_room(6);
   columns.timestamp("Work begin", [](const CallRow& row) { return common::if_time(row.work.begin_ns); });
-  columns.time("Work", [](const CallRow& row) { return length_between(row.work.begin_ns, row.work.end_ns); });
+  columns.time("Work", [](const CallRow& row) { return common::length_between(row.work.begin_ns, row.work.end_ns); });
   columns.count("Kernels", [](const CallRow& row) { return row.work.kernels; }).for_programs();
   columns.time("GPU sum", [](const CallRow& row) { return if_that(row.work.kernels > 0, row.work.kernel_sum_ns); })
       .if_room(10)

@@ -19,6 +19,12 @@ namespace rangefinder::report::common {
 /// A time that may be kNoTime.
 inline std::optional<std::int64_t> if_time(std::int64_t ns) { return if_that(ns != kNoTime, ns); }
 
+/// Of times that may be kNoTime: nothing then.
+inline std::optional<std::int64_t> length_between(std::int64_t begin_ns, std::int64_t end_ns) {
+  if (begin_ns == kNoTime || end_ns == kNoTime) return std::nullopt;
+  return end_ns - begin_ns;
+}
+
 /// The number by which programs know a path; nothing for words in the place of one.
 inline std::optional<std::int64_t> path_id(const Paths& paths, Paths::Node node) {
   if (node == Paths::kNothing || paths.id(node) == 0) return {};

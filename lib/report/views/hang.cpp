@@ -91,10 +91,8 @@ Result<Table> make_hang(const ProjectedTimeline& projected, const ViewOptions&) 
                [&](const HangRow& row) { return what(timeline, row.hang.kind, row.hang.elements_in, row.hang.dtype); });
   columns.count("Rank", [](const HangRow& row) { return if_that(row.rank.rank >= 0, row.rank.rank); });
   columns.text("State", [](const HangRow& row) { return to_string(row.rank.state); });
-  columns.time("For",
-               [&](const HangRow& row) { return if_that(row.rank.since_ns != kNoTime, end_ns - row.rank.since_ns); });
-  columns.time("Not seen for",
-               [&](const HangRow& row) { return if_that(seen_ns(row) != kNoTime, end_ns - seen_ns(row)); });
+  columns.time("For", [&](const HangRow& row) { return common::length_between(row.rank.since_ns, end_ns); });
+  columns.time("Not seen for", [&](const HangRow& row) { return common::length_between(seen_ns(row), end_ns); });
   columns.text("Called last", [&](const HangRow& row) { return last_called(timeline, row.rank.last_called); })
       .if_room(2);
   columns.path("Range", [](const HangRow& row) { return row.range; }).if_room(1);
