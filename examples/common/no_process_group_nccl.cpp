@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where LibTorch was built without NCCL, or there is no nccl.h.
+// Where LibTorch was built without NCCL, or headers of NCCL or CUDA are missing.
 #include "common/process_group_backends.hpp"
 
 namespace examples {
