@@ -3,10 +3,12 @@
 
 #include "format/bit_stream.hpp"
 #include "format/chunk.hpp"
+#include "format/host_columns.hpp"
 #include "format/time_coder.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -196,19 +198,29 @@ TEST_CASE("blocks of the host, none like another, leave the dictionary alone", "
   CHECK(packer.words().size() == 1);
 }
 
-TEST_CASE("blocks of the host that come and go again and again take two bytes each", "[format][property]") {
+TEST_CASE("a block of the host takes two bytes, and eight more where its place had another block",
+          "[format][property]") {
   HostEventPacker packer;
   std::mt19937_64 random(property_seed("blocks of the host"));
+  constexpr std::uint64_t kFreed = std::uint64_t{1} << detail::kHostFreedBit;
   std::vector<std::uint64_t> words;
-  for (int i = 0; i < 300; ++i) words.push_back((random() >> 20 << 9 | 0x11u) & ~(std::uint64_t{1} << 8));
+  for (int i = 0; i < 300; ++i) words.push_back((random() >> 20 << 9 | make_word(RecordKind::kHostBlock, 0)) & ~kFreed);
   std::vector<Record> records;
-  for (std::uint64_t i = 0; i < 20'000; ++i)
-    records.push_back({i, words[random() % words.size()] | std::uint64_t{random() % 2} << 8});
+  std::map<std::size_t, std::uint64_t> places;
+  std::size_t bytes = 0;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    const std::uint64_t word = words[random() % words.size()];
+    records.push_back({i, random() % 2 == 0 ? word : word | kFreed});
+    std::uint64_t& last = places[RecentBlocks::place_of(word >> kKindBits)];
+    bytes += last == word ? 2 : 10;
+    last = word;
+  }
   check_round_trip({1, 2, 3, 4}, records, packer);
   ColumnReader columns;
   const Packed packed = pack({1, 2, 3, 4}, records, packer);
   REQUIRE(columns.open(packed.payload).ok());
-  CHECK(columns.column(7, 1 << 20)->size() < 20'000 * 3);
+  CHECK(columns.column(kHostBlocks, 1 << 20)->size() == bytes);
+  CHECK(bytes < 20'000 * 4);
 }
 
 TEST_CASE("ranges that look alike take a few bytes each", "[format]") {
