@@ -66,17 +66,22 @@ HostStates::HostStates(const Timeline& timeline)
       host_only_(timeline.processes.size(), true),
       computing_(timeline.processes.size()),
       communications_(timeline.processes.size()) {
-  find_processes();
+  find_host_only();
+  if (std::find(host_only_.begin(), host_only_.end(), true) == host_only_.end()) return;
+  find_communications();
   find_computing();
 }
 
-void HostStates::find_processes() {
+void HostStates::find_host_only() {
   for (const StreamIndex stream : timeline_.activities.stream) {
     if (stream >= timeline_.streams.size()) continue;
     const DeviceIndex device = timeline_.streams[stream].device;
     if (device < timeline_.devices.size() && timeline_.devices[device].process < host_only_.size())
       host_only_[timeline_.devices[device].process] = false;
   }
+}
+
+void HostStates::find_communications() {
   const CollectiveTable& table = timeline_.collectives;
   for (CollectiveIndex row{0}; row < table.size(); ++row) {
     if (!is_host_only(table.process[row])) continue;
@@ -137,10 +142,6 @@ void HostStates::find_computing() {
     if (is_host_only(process) && (!computing_[process].empty() || !communications_[process].empty()))
       processes_.push_back(process);
   }
-}
-
-std::vector<HostCommunication> HostStates::communications_of(ProcessIndex process) const {
-  return communications_[process];
 }
 
 std::vector<Span> HostStates::of(ProcessIndex process) const {

@@ -30,12 +30,15 @@ class HostStates {
   /// In order: those with ranges or collectives, and no activity on any device.
   const std::vector<ProcessIndex>& processes() const noexcept { return processes_; }
   /// In order of begin.
-  std::vector<HostCommunication> communications_of(ProcessIndex process) const;
+  const std::vector<HostCommunication>& communications_of(ProcessIndex process) const noexcept {
+    return communications_[process];
+  }
   /// Adjoining and in order, from the first to the last thing that the process did; kinds as DeviceStates has them.
   std::vector<Span> of(ProcessIndex process) const;
 
  private:
-  void find_processes();
+  void find_host_only();
+  void find_communications();
   std::vector<RangeKind> kinds_that_compute() const;
   void find_computing();
   bool is_host_only(ProcessIndex process) const noexcept { return host_only_[process]; }
