@@ -2,29 +2,19 @@
 #include "analysis/device_states.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace rangefinder::analysis {
 namespace {
 
-constexpr std::uint8_t kNameNotRead = 0xFF;
 constexpr std::uint32_t kStreamWaitsForEvent = 2;  // CUpti_ActivitySynchronizationType
 
 std::int64_t within(std::int64_t time_ns) noexcept { return std::clamp(time_ns, -kFarthestNs, kFarthestNs); }
 
 }  // namespace
 
-bool is_communication(std::string_view kernel) noexcept {
-  const auto equal = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  for (const std::string_view library : {std::string_view("nccl"), std::string_view("rccl")})
-    if (std::search(kernel.begin(), kernel.end(), library.begin(), library.end(), equal) != kernel.end()) return true;
-  return false;
-}
-
 DeviceStates::DeviceStates(const Timeline& timeline, std::int64_t usual_gap_ns,
                            std::function<bool(ActivityIndex)> is_before)
-    : timeline_(timeline), usual_gap_ns_(usual_gap_ns), is_before_(std::move(is_before)) {
-  known_names_.assign(timeline.string_count(), kNameNotRead);
+    : timeline_(timeline), usual_gap_ns_(usual_gap_ns), is_before_(std::move(is_before)), communication_(timeline) {
   launched_ns_.assign(timeline.streams.size(), kNoTime);
   find_order();
   find_unrecorded();
@@ -81,10 +71,7 @@ std::uint8_t DeviceStates::work_of(ActivityIndex activity) const {
     case ActivityKind::kKernel:
       break;
   }
-  std::uint8_t& known = known_names_[static_cast<std::size_t>(activities.name[activity])];
-  if (known == kNameNotRead)
-    known = is_communication(timeline_.text(activities.name[activity])) ? kCommunicating : kComputing;
-  return known | orphan;
+  return (communication_.has(activities.name[activity]) ? kCommunicating : kComputing) | orphan;
 }
 
 std::int64_t DeviceStates::begin_ns(ActivityIndex activity) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/communication_names.hpp"
 #include "analysis/spans.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -9,7 +10,6 @@
 #include <functional>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,9 +34,6 @@ enum class DeviceIdle : std::uint8_t {
   kNotRecorded = 36,  ///< outside of Timeline::windows
 };
 constexpr bool is_work(std::uint8_t kind) noexcept { return (kind & kAnyWork) == kind; }
-
-/// Whether a kernel of that name is communication: `nccl` or `rccl` is in it, in any case.
-bool is_communication(std::string_view kernel) noexcept;
 
 /// Times come from files. Between times within this, each distance is a number; others are moved to its ends.
 inline constexpr std::int64_t kFarthestNs = (std::int64_t{1} << 62) - 1;
@@ -85,9 +82,9 @@ class DeviceStates {
   const Timeline& timeline_;
   std::int64_t usual_gap_ns_;
   std::function<bool(ActivityIndex)> is_before_;
-  std::vector<ActivityIndex> order_;                                // by device, then begin
-  std::vector<std::size_t> first_;                                  // of each device in order_, and the end
-  mutable std::vector<std::uint8_t> known_names_;                   // by name: whether it is communication
+  std::vector<ActivityIndex> order_;  // by device, then begin
+  std::vector<std::size_t> first_;    // of each device in order_, and the end
+  mutable CommunicationNames communication_;
   std::vector<Span> unrecorded_;                                    // disjoint, in order
   std::vector<std::pair<StreamIndex, std::int64_t>> stream_waits_;  // sorted
   std::vector<std::int64_t> launched_ns_;  // by stream: the launch of its last activity so far; kNoTime: not known

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/pipeline_times.hpp"
 
+#include "analysis/communication_names.hpp"
 #include "analysis/device_states.hpp"
 #include "base/intervals.hpp"
 
@@ -31,7 +32,7 @@ class TimesFinder {
         times_(timeline.processes.size()),
         device_steps_(timeline.processes.size()),
         waits_(timeline.processes.size()),
-        known_names_(timeline.string_count() + std::size_t{1}) {
+        communication_(timeline) {
     for (std::size_t process = 0; process < has_messages_.size(); ++process)
       has_messages_[process] = !messages.by_process[process].empty();
   }
@@ -51,15 +52,9 @@ class TimesFinder {
   }
 
  private:
-  enum class Answer : std::uint8_t { kNotAsked, kNo, kYes };
-
   bool is_working(ActivityIndex row) {
     const ActivityTable& activities = timeline_.activities;
-    if (activities.kind[row] != ActivityKind::kKernel) return true;
-    Answer& known = known_names_[static_cast<std::size_t>(activities.name[row])];
-    if (known == Answer::kNotAsked)
-      known = is_communication(timeline_.text(activities.name[row])) ? Answer::kYes : Answer::kNo;
-    return known == Answer::kNo;
+    return activities.kind[row] != ActivityKind::kKernel || !communication_.has(activities.name[row]);
   }
 
   /// The step that launched it; where that is not known, the one that it ran in.
@@ -172,7 +167,7 @@ class TimesFinder {
   std::vector<PipelineProcessTimes> times_;
   std::vector<std::map<std::int64_t, DeviceStep>> device_steps_;  // by number
   std::vector<Intervals> waits_;
-  std::vector<Answer> known_names_;  // by name: whether it is communication
+  CommunicationNames communication_;
 };
 
 }  // namespace

@@ -74,7 +74,6 @@ namespace analysis {
 namespace {
 
 constexpr std::uint8_t kClassUnread = 0xFF;
-constexpr std::uint8_t kClassCommunication = 0xFE;
 
 std::int64_t length_of(const ActivityTable& activities, ActivityIndex row) noexcept {
   const std::int64_t begin = std::clamp(activities.begin_ns[row], -kFarthestNs, kFarthestNs);
@@ -84,29 +83,22 @@ std::int64_t length_of(const ActivityTable& activities, ActivityIndex row) noexc
 }  // namespace
 
 KernelClasses::KernelClasses(const Timeline& timeline)
-    : timeline_(timeline), by_name_(timeline.string_count(), kClassUnread) {}
-
-std::uint8_t KernelClasses::known(StringId name) {
-  std::uint8_t& known = by_name_[static_cast<std::size_t>(name)];
-  if (known == kClassUnread) {
-    const std::string_view text = timeline_.text(name);
-    known = analysis::is_communication(text) ? kClassCommunication : static_cast<std::uint8_t>(kernel_class_of(text));
-  }
-  return known;
-}
+    : timeline_(timeline), communication_(timeline), by_name_(timeline.string_count(), kClassUnread) {}
 
 bool KernelClasses::is_communication(ActivityIndex activity) {
   const ActivityTable& activities = timeline_.activities;
   if (activities.collective[activity] != kNone) return true;
-  return activities.kind[activity] == ActivityKind::kKernel && known(activities.name[activity]) == kClassCommunication;
+  return activities.kind[activity] == ActivityKind::kKernel && communication_.has(activities.name[activity]);
 }
 
 KernelClass KernelClasses::of(ActivityIndex activity) {
   const ActivityTable& activities = timeline_.activities;
   if (is_copy(activities.kind[activity])) return KernelClass::kCopy;
   if (activities.kind[activity] != ActivityKind::kKernel) return KernelClass::kOther;
-  const std::uint8_t of_name = known(activities.name[activity]);
-  return of_name == kClassCommunication ? KernelClass::kOther : static_cast<KernelClass>(of_name);
+  std::uint8_t& known = by_name_[static_cast<std::size_t>(activities.name[activity])];
+  if (known == kClassUnread)
+    known = static_cast<std::uint8_t>(kernel_class_of(timeline_.text(activities.name[activity])));
+  return static_cast<KernelClass>(known);
 }
 
 void KernelScores::add_rank(std::span<const ActivityIndex> activities) {

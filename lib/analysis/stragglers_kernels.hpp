@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/communication_names.hpp"
+
 #include <rangefinder/analysis/stragglers.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -21,8 +23,8 @@ class KernelClasses {
   KernelClass of(ActivityIndex activity);
 
  private:
-  std::uint8_t known(StringId name);
   const Timeline& timeline_;
+  CommunicationNames communication_;
   std::vector<std::uint8_t> by_name_;
 };
 
