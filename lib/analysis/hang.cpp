@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/collective_work.hpp"
 #include "analysis/range_at.hpp"
 
 #include <rangefinder/analysis/hang.hpp>
@@ -51,17 +52,14 @@ class HangFinder {
   // ---- what is over
   /// When work was done: as its library told, else when its last kernel ended.
   void find_done() {
+    const std::vector<analysis::CollectiveWork> works = analysis::collective_works(timeline_);
     done_ns_.assign(table_.size(), kNoTime);
-    for (CollectiveIndex row{0}; row < table_.size(); ++row) done_ns_[row] = table_.completed_ns[row];
-    const ActivityTable& activities = timeline_.activities;
-    for (ActivityIndex row{0}; row < activities.size(); ++row) {
-      const CollectiveIndex of = activities.collective[row];
-      if (of == kNone || table_.completed_ns[of] != kNoTime) continue;
-      done_ns_[of] = std::max(done_ns_[of], activities.end_ns[row]);
-    }
     knows_done_.assign(timeline_.process_groups.size(), false);
-    for (CollectiveIndex row{0}; row < table_.size(); ++row)
+    for (CollectiveIndex row{0}; row < table_.size(); ++row) {
+      const bool told = table_.completed_ns[row] != kNoTime;
+      done_ns_[row] = !told && works[row].kernels != 0 ? works[row].end_ns : table_.completed_ns[row];
       if (is_call(row) && done_ns_[row] != kNoTime) knows_done_[table_.group[row]] = true;
+    }
   }
   /// kNoTime: it has not been left.
   std::int64_t left_ns(CollectiveIndex row) const noexcept {
