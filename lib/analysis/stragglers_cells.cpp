@@ -5,7 +5,6 @@
 #include "analysis/device_states.hpp"
 #include "analysis/steps.hpp"
 #include "analysis/stragglers_kernels.hpp"
-#include "analysis/stragglers_statistics.hpp"
 
 #include <rangefinder/projection.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/stragglers_judge.hpp"
 
+#include "analysis/medians.hpp"
 #include "analysis/stragglers_statistics.hpp"
 #include "analysis/warm_up.hpp"
 

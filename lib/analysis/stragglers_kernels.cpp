@@ -2,7 +2,7 @@
 #include "analysis/stragglers_kernels.hpp"
 
 #include "analysis/device_states.hpp"
-#include "analysis/stragglers_statistics.hpp"
+#include "analysis/medians.hpp"
 
 #include <algorithm>
 #include <cctype>

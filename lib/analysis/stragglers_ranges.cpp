@@ -2,8 +2,8 @@
 #include "analysis/stragglers_ranges.hpp"
 
 #include "analysis/device_states.hpp"
+#include "analysis/medians.hpp"
 #include "analysis/stragglers_cells.hpp"
-#include "analysis/stragglers_statistics.hpp"
 
 #include <algorithm>
 #include <cstdint>

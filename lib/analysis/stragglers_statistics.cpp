@@ -6,23 +6,10 @@
 
 namespace rangefinder::analysis {
 
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 std::vector<double> known_of(const std::vector<double>& values) {
   std::vector<double> known;
   std::copy_if(values.begin(), values.end(), std::back_inserter(known), is_known);
   return known;
-}
-
-double robust_deviation(std::vector<double> values, double middle) {
-  constexpr double kNormal = 1.4826;
-  for (double& value : values) value = std::abs(value - middle);
-  return kNormal * median_of(values);
 }
 
 double normal_tail(double z) noexcept { return 0.5 * std::erfc(z / std::sqrt(2.0)); }

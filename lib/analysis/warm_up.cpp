@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/warm_up.hpp"
 
+#include "analysis/medians.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,10 +11,6 @@
 namespace rangefinder::analysis {
 namespace {
 
-constexpr double kHalfPi = 1.5707963267948966;
-// A median's variance is pi/2 of a mean's; a normal deviation is 1.4826 of the median absolute one.
-constexpr double kDeviation = 1.4826;
-constexpr double kInformation = 0.37;
 // Clocks have ticks and caches have luck: steps that are all alike within this are not told apart.
 constexpr double kLeastDeviation = 0.01;
 constexpr double kLeastEffect = 1.05;
@@ -26,13 +24,6 @@ double small_sample(std::size_t count) noexcept {
   constexpr double kFactors[] = {1, 1, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
   if (count < std::size(kFactors)) return kFactors[count];
   return static_cast<double>(count) / (static_cast<double>(count) - 0.8);
-}
-
-/// The lower of the two in the middle: a slow second step does not move it.
-double lower_median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// At most kMaxOfRest of them, evenly spread.
@@ -55,19 +46,18 @@ class Test {
   std::optional<Prefix> of(std::span<const std::int64_t> steps, std::size_t length) {
     sample(steps.first(length), first_);
     sample(steps.subspan(length), rest_);
-    const double slow = lower_median(first_);
+    const double slow = median_of(first_);
     const auto as_slow = static_cast<std::size_t>(
         std::count_if(rest_.begin(), rest_.end(), [&](double value) { return value >= slow; }));
     if (as_slow > std::max<std::size_t>(1, rest_.size() / kOneIn)) return std::nullopt;
-    const double usual = lower_median(rest_);
+    const double usual = median_of(rest_);
     if (slow < usual * kLeastEffect) return std::nullopt;
-    for (double& value : rest_) value = std::abs(value - usual);
-    const double deviation = kDeviation * lower_median(rest_) * small_sample(rest_.size());
+    const double deviation = robust_deviation(rest_, usual) * small_sample(rest_.size());
     const auto firsts = static_cast<double>(first_.size());
     const auto rests = static_cast<double>(rest_.size());
     const double error =
-        std::max({deviation, usual * kLeastDeviation, 1.0}) * std::sqrt(kHalfPi * (1 / firsts + 1 / rests));
-    return Prefix{length, (slow - usual) / error, std::max(1.0, kInformation * (rests - 1)), (slow + usual) / 2};
+        std::max({deviation, usual * kLeastDeviation, 1.0}) * std::sqrt(kMedianVariance * (1 / firsts + 1 / rests));
+    return Prefix{length, (slow - usual) / error, std::max(1.0, kMedianInformation * (rests - 1)), (slow + usual) / 2};
   }
 
  private:
