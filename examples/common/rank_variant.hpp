@@ -5,6 +5,7 @@
 #include "common/tensor_variant.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,5 +65,21 @@ std::string skip_ranks(const bench::Setup& setup, std::int64_t parts);
 /// For several ranks, on CPUs and CUDA devices: what the parallel benchmarks have in common. Each variant and the
 /// reference get the same tolerance.
 bench::Benchmark rank_benchmark(std::int64_t parts, const bench::Tolerance& cpu, const bench::Tolerance& cuda);
+
+/// Training in two ways, each of which `Variant` is made with; `Alone` trains the same in one process.
+template <typename Variant, typename Alone, typename Way>
+bench::Benchmark training_benchmark(const std::string& name, const std::string& purpose, const Way& baseline,
+                                    const Way& optimized, bench::Estimate (*estimate)(const bench::Setup&)) {
+  bench::Benchmark benchmark = rank_benchmark(12, {1e-4, 1e-6}, {1e-3, 1e-5});
+  benchmark.name = name;
+  benchmark.purpose = purpose;
+  benchmark.baseline.make = [baseline] { return std::make_unique<Variant>(baseline); };
+  benchmark.optimized.make = [optimized] { return std::make_unique<Variant>(optimized); };
+  benchmark.reference.make = [] { return std::make_unique<Alone>(); };
+  benchmark.check_steps = 2;
+  benchmark.check_size = "cpu";  // at size gpu gradients and weights take gigabytes
+  benchmark.estimate = estimate;
+  return benchmark;
+}
 
 }  // namespace examples

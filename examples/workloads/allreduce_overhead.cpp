@@ -204,23 +204,11 @@ class DataParallel : public Training {
   std::vector<std::int64_t> step_ns_;
 };
 
-bench::Benchmark beside(const std::string& name, const std::string& purpose, Schedule baseline, Schedule optimized) {
-  bench::Benchmark benchmark = examples::rank_benchmark(12, {1e-4, 1e-6}, {1e-3, 1e-5});
-  benchmark.name = name;
-  benchmark.purpose = purpose;
-  benchmark.baseline.make = [baseline] { return std::make_unique<DataParallel>(baseline); };
-  benchmark.optimized.make = [optimized] { return std::make_unique<DataParallel>(optimized); };
-  benchmark.reference.make = [] { return std::make_unique<Alone>(); };
-  benchmark.check_steps = 2;
-  benchmark.check_size = "cpu";  // at size gpu gradients and weights take gigabytes
-  benchmark.estimate = estimate;
-  return benchmark;
-}
-
 /// Rows of one table: all have the same baseline, a call for each parameter after the backward pass.
 bench::Benchmark row(const std::string& name, const std::string& purpose, Schedule optimized,
                      const std::string& builds_on = {}) {
-  bench::Benchmark benchmark = beside(name, "a call for each gradient; " + purpose, {}, optimized);
+  bench::Benchmark benchmark = examples::training_benchmark<DataParallel, Alone>(
+      name, "a call for each gradient; " + purpose, Schedule{}, optimized, estimate);
   benchmark.series = "allreduce_overhead";
   benchmark.least_ratio_cpu = 1.2;
   benchmark.builds_on = builds_on;
@@ -242,10 +230,10 @@ bool add_buckets() {
 bool add_no_sync() {
   bool added = true;
   for (const std::int64_t parts : {1, 4, 8}) {
-    bench::Benchmark benchmark =
-        beside("allreduce_overhead_no_sync_" + std::to_string(parts),
-               "gradients of " + std::to_string(parts) + " parts averaged after each; after the last (no_sync)",
-               {kBucketBytes, true, parts, true}, {kBucketBytes, true, parts, false});
+    bench::Benchmark benchmark = examples::training_benchmark<DataParallel, Alone>(
+        "allreduce_overhead_no_sync_" + std::to_string(parts),
+        "gradients of " + std::to_string(parts) + " parts averaged after each; after the last (no_sync)",
+        Schedule{kBucketBytes, true, parts, true}, Schedule{kBucketBytes, true, parts, false}, estimate);
     benchmark.informational = true;
     added = bench::add_benchmark(std::move(benchmark)) && added;
   }

@@ -269,30 +269,18 @@ class Stage : public Training {
   std::int64_t working_ns_ = 0, step_ns_ = 0, most_kept_ = 0;
 };
 
-bench::Benchmark beside(const std::string& name, const std::string& purpose, PipelineSchedule baseline,
-                        PipelineSchedule optimized) {
-  bench::Benchmark benchmark = examples::rank_benchmark(12, {1e-4, 1e-6}, {1e-3, 1e-5});
-  benchmark.name = name;
-  benchmark.purpose = purpose;
-  benchmark.baseline.make = [baseline] { return std::make_unique<Stage>(baseline); };
-  benchmark.optimized.make = [optimized] { return std::make_unique<Stage>(optimized); };
-  benchmark.reference.make = [] { return std::make_unique<Alone>(); };
-  benchmark.check_steps = 2;
-  benchmark.check_size = "cpu";  // at size gpu gradients and weights take gigabytes
-  benchmark.estimate = estimate;
-  return benchmark;
-}
-
 bool add_rows() {
   constexpr PipelineSchedule kNaive = PipelineSchedule::kNaive, kGPipe = PipelineSchedule::kGPipe,
                              kOneF1B = PipelineSchedule::kOneForwardOneBackward;
-  bench::Benchmark gpipe = beside("pipeline_parallel_gpipe",
-                                  "a batch at once; micro-batches, all forward and then all back", kNaive, kGPipe);
-  bench::Benchmark one =
-      beside("pipeline_parallel", "a batch at once; micro-batches, back as soon as possible (1F1B)", kNaive, kOneF1B);
-  bench::Benchmark memory =
-      beside("pipeline_parallel_memory",
-             "micro-batches: all forward and then all back; back as soon as possible (1F1B)", kGPipe, kOneF1B);
+  bench::Benchmark gpipe = examples::training_benchmark<Stage, Alone>(
+      "pipeline_parallel_gpipe", "a batch at once; micro-batches, all forward and then all back", kNaive, kGPipe,
+      estimate);
+  bench::Benchmark one = examples::training_benchmark<Stage, Alone>(
+      "pipeline_parallel", "a batch at once; micro-batches, back as soon as possible (1F1B)", kNaive, kOneF1B,
+      estimate);
+  bench::Benchmark memory = examples::training_benchmark<Stage, Alone>(
+      "pipeline_parallel_memory", "micro-batches: all forward and then all back; back as soon as possible (1F1B)",
+      kGPipe, kOneF1B, estimate);
   gpipe.series = one.series = "pipeline_parallel";
   one.builds_on = gpipe.name;
   memory.goal = bench::Goal::kMemory;
