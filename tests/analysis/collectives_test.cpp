@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/collectives.hpp"
 
+#include "analysis/job_of_one_group.hpp"
 #include "support/catch.hpp"
 #include "support/shared_data.hpp"
 
@@ -20,23 +21,7 @@ namespace {
 /// A job of ranks that run collectives one after the other.
 class Job {
  public:
-  explicit Job(int ranks) {
-    ProcessGroupInfo group;
-    group.name = "0";
-    group.description = "default_pg";
-    group.size = ranks;
-    for (int rank = 0; rank < ranks; ++rank) {
-      group.ranks.push_back(rank);
-      ProcessInfo process;
-      process.rank = rank;
-      process.world_size = ranks;
-      timeline.processes.push_back(process);
-      ThreadInfo thread;
-      thread.process = ProcessIndex(rank);
-      timeline.threads.push_back(thread);
-    }
-    group_ = timeline::add_process_group(timeline, group);
-  }
+  explicit Job(int ranks) : group_(rangefinder::testing::add_ranks(timeline, ranks)) {}
   /// On the host, from begin to end.
   CollectiveRow& add(int rank, std::int64_t begin_ns, std::int64_t end_ns,
                      CollectiveKind kind = CollectiveKind::kAllReduce) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/job_of_one_group.hpp"
 #include "support/catch.hpp"
 #include "timeline/collectives.hpp"
 
@@ -15,21 +16,7 @@ namespace {
 /// Ranks that call the collectives of one group, one after the other.
 class HangingJob {
  public:
-  explicit HangingJob(int ranks) {
-    ProcessGroupInfo group;
-    group.name = "0";
-    group.size = ranks;
-    for (int rank = 0; rank < ranks; ++rank) {
-      group.ranks.push_back(rank);
-      ProcessInfo process;
-      process.rank = rank;
-      timeline.processes.push_back(process);
-      ThreadInfo thread;
-      thread.process = ProcessIndex(rank);
-      timeline.threads.push_back(thread);
-    }
-    group_ = timeline::add_process_group(timeline, group);
-  }
+  explicit HangingJob(int ranks) : group_(rangefinder::testing::add_ranks(timeline, ranks)) {}
   /// Called and left again.
   HangingJob& through(int rank, std::int64_t begin_ns) { return add(rank, begin_ns, begin_ns + 10); }
   /// Called and not left.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/job_of_one_group.hpp"
 #include "timeline/collectives.hpp"
 
 #include <rangefinder/analysis/pipeline.hpp>
@@ -47,19 +48,8 @@ enum class MessageRecord : std::uint8_t {
 /// Ranks that run a pipeline: times as messages that take no time and stages that do one thing at a time make them.
 class PipelineJob {
  public:
-  PipelineJob(int ranks, MessageRecord record) : record_(record) {
-    ProcessGroupInfo group;
-    group.name = "0";
-    group.size = ranks;
+  PipelineJob(int ranks, MessageRecord record) : record_(record), group_(add_ranks(timeline, ranks)) {
     for (int rank = 0; rank < ranks; ++rank) {
-      group.ranks.push_back(rank);
-      ProcessInfo process;
-      process.rank = rank;
-      process.world_size = ranks;
-      timeline.processes.push_back(process);
-      ThreadInfo thread;
-      thread.process = ProcessIndex(rank);
-      timeline.threads.push_back(thread);
       DeviceInfo device;
       device.process = ProcessIndex(rank);
       timeline.devices.push_back(device);
@@ -67,7 +57,6 @@ class PipelineJob {
       stream.device = DeviceIndex(rank);
       timeline.streams.push_back(stream);
     }
-    group_ = timeline::add_process_group(timeline, group);
     free_ns_.assign(static_cast<std::size_t>(ranks), 0);
     host_ns_.assign(static_cast<std::size_t>(ranks), 0);
   }
