@@ -314,6 +314,7 @@ class HostAssembler {
   void end_memory(Thread& thread);
   static void begin_collective(std::uint32_t index, Thread& thread, const detail::Record& record);
   void end_collective(Thread& thread);
+  void on_collective_phase(std::uint32_t index, const detail::Record& record, std::uint32_t handle);
   static void on_host_fact(Thread& thread, const detail::Record& record);
   void on_host_block(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
