@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/warm_up.hpp"
 
+#include "analysis/stragglers_statistics.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
@@ -27,6 +28,12 @@ Steps noisy(std::mt19937_64& random, std::size_t count, double noise) {
 
 constexpr double kNoises[] = {0, 0.002, 0.02, 0.1};
 
+/// Whether so many finds of so many are what chance has where each has the promised probability at most. Of 10^9 seeds
+/// one is taken for a promise that was not kept.
+bool is_as_promised(std::size_t tests, std::size_t found) {
+  return binomial_tail(tests, kWarmUpSignificance, found) > 1e-9;
+}
+
 }  // namespace
 
 TEST_CASE("Student's tail agrees with published tables", "[analysis]") {
@@ -43,8 +50,7 @@ TEST_CASE("Student's tail agrees with published tables", "[analysis]") {
 
 TEST_CASE("steps that are all alike have no warm-up, but once in a thousand at most", "[analysis][property]") {
   std::mt19937_64 random(property_seed("no warm-up"));
-  int tests = 0;
-  int found = 0;
+  std::size_t tests = 0, found = 0;
   for (const double noise : kNoises) {
     for (const std::size_t count : {6u, 10u, 25u, 60u, 300u}) {
       for (int round = 0; round < repeats(500); ++round) {
@@ -54,13 +60,12 @@ TEST_CASE("steps that are all alike have no warm-up, but once in a thousand at m
     }
   }
   CAPTURE(tests, found);
-  CHECK(found <= tests / 500);  // twice what is promised: chance has its share
+  CHECK(is_as_promised(tests, found));
 }
 
 TEST_CASE("a slow step that is not the first sets nothing apart", "[analysis][property]") {
   std::mt19937_64 random(property_seed("one outlier"));
-  int tests = 0;
-  int found = 0;
+  std::size_t tests = 0, found = 0;
   for (const double noise : kNoises) {
     for (const std::size_t count : {6u, 10u, 25u, 60u, 300u}) {
       for (int round = 0; round < repeats(200); ++round) {
@@ -72,7 +77,7 @@ TEST_CASE("a slow step that is not the first sets nothing apart", "[analysis][pr
     }
   }
   CAPTURE(tests, found);
-  CHECK(found <= tests / 500);
+  CHECK(is_as_promised(tests, found));
 }
 
 TEST_CASE("warm-up is found where it ends", "[analysis][property]") {
