@@ -12,6 +12,9 @@
 #include <random>
 
 using namespace rangefinder::bench;
+using rangefinder::testing::first_seed;
+using rangefinder::testing::given_seed;
+using rangefinder::testing::repeats;
 using rangefinder::testing::ScratchFolder;
 
 namespace {
@@ -79,8 +82,9 @@ int regressions(BusyMachine& machine, const Expectations& stored, int runs, doub
 }  // namespace
 
 TEST_CASE("a slowdown of 20 % is told from noise, and noise is no slowdown", "[bench][property]") {
-  BusyMachine machine(rangefinder::testing::property_seed("ratio gate"));
-  const int files = rangefinder::testing::repeats(16);
+  // What chance does cannot be bounded for every seed: other ones are tried with RANGEFINDER_SEED.
+  BusyMachine machine(given_seed() != nullptr ? first_seed() : 16);
+  const int files = repeats(16);
   int false_alarms = 0, caught = 0, faster = 0;
   for (int file = 0; file < files; ++file) {
     const ScratchFolder folder;
@@ -92,9 +96,8 @@ TEST_CASE("a slowdown of 20 % is told from noise, and noise is no slowdown", "[b
     caught += regressions(machine, stored, 5, 1.2);
     faster += regressions(machine, stored, 5, 0.8);
   }
-  // Measured with 150 files: false alarms in 1 of 1200 runs, and 97 of 100 slowdowns caught. Wider, for the seed is new
-  // each time.
-  CHECK(false_alarms <= 2 + files / 10);
-  CHECK(caught * 10 >= files * 5 * 7);
+  // Measured with 150 files: false alarms in 1 of 1200 runs, and 97 of 100 slowdowns caught.
+  CHECK(false_alarms * 100 <= files * 10);
+  CHECK(caught * 100 >= files * 5 * 90);
   CHECK(faster == 0);
 }
