@@ -159,6 +159,7 @@ TEST_CASE("where a rank is ends with what it did last, even if that was to open 
 }
 
 TEST_CASE("work that was not done counts, not calls that returned", "[hang]") {
+  const bool by_kernels = GENERATE(false, true);  // else by what the library told
   HangingJob job(2);
   for (int rank = 0; rank < 2; ++rank)
     for (int i = 0; i < 3; ++i) {
@@ -170,12 +171,24 @@ TEST_CASE("work that was not done counts, not calls that returned", "[hang]") {
       row.number = i;
       row.begin_ns = i * 100;
       row.end_ns = i * 100 + 5;
-      if (i == 0) row.completed_ns = 50;
+      if (i == 0 && !by_kernels) row.completed_ns = 50;
       if (rank == 0 || i < 1) job.timeline.collectives.append(row);
     }
-  const std::vector<Hang> hangs = job.hangs();
+  timeline::join_collectives(job.timeline);
+  const CollectiveTable& calls = job.timeline.collectives;
+  ActivityTable& activities = job.timeline.activities;
+  for (CollectiveIndex call{0}; by_kernels && call < calls.size(); ++call) {
+    if (calls.number[call] != 0) continue;
+    ActivityRow kernel;
+    kernel.begin_ns = 10;
+    kernel.end_ns = 50;
+    activities.append(kernel);
+    activities.set_collective(ActivityIndex(activities.size() - 1), call);
+  }
+  const std::vector<Hang> hangs = find_hangs(job.timeline);
   REQUIRE(hangs.size() == 1);
   CHECK(hangs[0].number == 1);  // of two that rank 0 waits for, the first
   CHECK(hangs[0].ranks[0].state == HangState::kWaits);
   CHECK(hangs[0].ranks[1].state == HangState::kNeverCame);
+  CHECK(hangs[0].ranks[1].since_ns == 50);
 }
