@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Process groups with threads for ranks: what collectives come to, and that bytes are counted as the documentation
+// Process groups of several processes: what collectives come to, and that bytes are counted as the documentation
 // defines them. A benchmark of several processes shows neither a wrong count of its own formula nor which call is
 // wrong.
 #include "common/process_group.hpp"
@@ -12,10 +12,14 @@
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 using examples::Communication;
@@ -24,25 +28,33 @@ using examples::Traffic;
 
 namespace {
 
-/// Runs a function for each rank, each in a thread; Catch's macros are for the thread that called.
+/// Runs a function for each rank, each in a process of its own: LibTorch keeps maps of a process's groups that no lock
+/// guards, so that ranks cannot be threads. Throws what one of them has thrown.
 void on_ranks(int ranks, const std::function<void(ProcessGroup&)>& work) {
   const rangefinder::testing::ScratchFolder folder;
   const std::string store = folder.file("store");
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      try {
-        ProcessGroup group(store, rank, ranks, torch::kCPU);
-        work(group);
-        group.barrier();
-      } catch (...) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  const auto failure = [&](int rank) { return folder.file("failure-" + std::to_string(rank)); };
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    try {
+      ProcessGroup group(store, rank, ranks, torch::kCPU);
+      work(group);
+      group.barrier();
+    } catch (const std::exception& error) {
+      std::ofstream(failure(rank)) << error.what();
+      std::_Exit(1);
+    }
+    std::_Exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status == 0) continue;
+    std::string reason;
+    for (int rank = 0; rank < ranks && reason.empty(); ++rank) std::getline(std::ifstream(failure(rank)), reason, '\0');
+    throw std::runtime_error(reason.empty() ? "a rank ended with wait status " + std::to_string(status) : reason);
+  }
 }
 
 void expect(bool right, const std::string& what) {
