@@ -2,6 +2,7 @@
 #include "analysis/collective_lanes.hpp"
 #include "analysis/collective_work.hpp"
 #include "analysis/range_at.hpp"
+#include "timeline/words.hpp"
 
 #include <rangefinder/analysis/collectives.hpp>
 
@@ -303,34 +304,6 @@ MatchedCollectives match_collectives(const Timeline& timeline) {
   return matched;
 }
 
-const char* to_string(CollectiveKind kind) noexcept {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kReduce:
-      return "reduce";
-    case CollectiveKind::kGather:
-      return "gather";
-    case CollectiveKind::kScatter:
-      return "scatter";
-    case CollectiveKind::kAllToAll:
-      return "all_to_all";
-    case CollectiveKind::kSend:
-      return "send";
-    case CollectiveKind::kReceive:
-      return "receive";
-    case CollectiveKind::kBarrier:
-      return "barrier";
-    case CollectiveKind::kOther:
-      break;
-  }
-  return "other";
-}
+const char* to_string(CollectiveKind kind) noexcept { return word_of(kind).data(); }
 
 }  // namespace rangefinder

@@ -2,6 +2,7 @@
 #include "importer/nsight/sqlite_database.hpp"
 
 #include "base/file.hpp"
+#include "base/sqlite_safety.hpp"
 #include "base/text.hpp"
 
 #include <sqlite3.h>
@@ -142,18 +143,8 @@ Status Database::check_length(base::ByteView header) const {
 Status Database::harden() {
   sqlite3* const db = handle_.get();
   sqlite3_extended_result_codes(db, 1);
-  for (const auto& [option, value] : {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1},
-                                      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                                      {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-                                      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
-                                      {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                                      {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
-                                      {SQLITE_DBCONFIG_DQS_DML, 0},
-                                      {SQLITE_DBCONFIG_DQS_DDL, 0}}) {
-    int now = -1;
-    if (sqlite3_db_config(db, option, value, &now) != SQLITE_OK || now != value)
-      return Error(ErrorCode::kInternal, "SQLite does not take its safety option " + std::to_string(option));
-  }
+  if (const int option = base::refused_safety_option(db); option != 0)
+    return Error(ErrorCode::kInternal, "SQLite does not take its safety option " + std::to_string(option));
   for (const auto& [limit, value] : {std::pair{SQLITE_LIMIT_LENGTH, kLongestValue},
                                      {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
                                      {SQLITE_LIMIT_COLUMN, 2000},

@@ -2,6 +2,7 @@
 #include "report/view.hpp"
 #include "report/views/call_totals.hpp"
 #include "report/views/common_columns.hpp"
+#include "timeline/words.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,23 +14,11 @@
 namespace rangefinder::report {
 namespace {
 
-const char* domain_name(CallDomain domain) {
-  switch (domain) {
-    case CallDomain::kRuntime:
-      return "runtime";
-    case CallDomain::kDriver:
-      return "driver";
-    case CallDomain::kInternal:
-      return "internal";
-  }
-  return "";
-}
-
 Table instances_of(const Timeline& timeline) {
   const CallTable& calls = timeline.calls;
   ColumnsOf<CallIndex> columns(timeline);
   columns.text("Call", [&](CallIndex row) { return calls.name[row]; });
-  columns.text("API", [&](CallIndex row) { return domain_name(calls.domain[row]); });
+  columns.text("API", [&](CallIndex row) { return word_of(calls.domain[row]); });
   columns.timestamp("Begin", [&](CallIndex row) { return calls.begin_ns[row]; });
   columns.time("Duration", [&](CallIndex row) { return calls.end_ns[row] - calls.begin_ns[row]; });
   columns.count("Thread", [&](CallIndex row) { return timeline.threads[calls.thread[row]].tid; });
@@ -75,7 +64,7 @@ Table CallTotals::table(const Timeline& timeline) const {
   for (const Row& row : groups) whole += row.total;
   ColumnsOf<Row> columns(timeline);
   columns.text("Call", &Row::name);
-  columns.text("API", [](const Row& row) { return domain_name(row.domain); });
+  columns.text("API", [](const Row& row) { return word_of(row.domain); });
   columns.count("Count", &Row::count);
   columns.time("Total", &Row::total);
   columns.percent("Share", [whole](const Row& row) { return common::share(row.total, whole); });
