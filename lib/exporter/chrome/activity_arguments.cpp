@@ -93,12 +93,18 @@ std::string_view KernelTexts::of(EventWriter& writer, const DeviceInfo& device, 
   return known.text;
 }
 
+void KernelTexts::write(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail) {
+  if (writer.kernel(device, detail)) return;
+  if (writer.has_target()) return write_kernel_detail(writer, device, detail);
+  writer.more_arguments(of(writer, device, detail));
+}
+
 void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail,
                             KernelTexts& texts) {
   write_external_id(writer, place.external_id);
   writer.argument("\"queued\":", 0);
   write_place(writer, place);
-  if (detail != nullptr) writer.more_arguments(texts.of(writer, *place.device, *detail));
+  if (detail != nullptr) texts.write(writer, *place.device, *detail);
   if (!place.collective.empty()) writer.more_arguments(place.collective);
   write_graph(writer, place);
 }

@@ -43,6 +43,8 @@ class KernelTexts {
   /// The members, each with the comma before it, as they stand behind other arguments; valid until the next call.
   /// `device` stays where it is.
   std::string_view of(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail);
+  /// Writes them, or hands the launch to the writer's target.
+  void write(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail);
 
  private:
   static constexpr std::size_t kPlaces = 256;

@@ -329,13 +329,18 @@ CaptureWork CaptureWork::of_this_machine() {
 }
 
 std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out,
-                            ExportNotes& notes, const Progress& progress, const CaptureWork& work) {
+                            ExportNotes& notes, const Progress& progress, const CaptureWork& work,
+                            EventTarget* target) {
   const std::int64_t start = reader.header().start_monotonic_ns;
   const TimeBase base = TimeBase::with_wall_clock(start, start, reader.clock().realtime_offset_ns(), std::nullopt);
   const DocumentFacts facts = facts_of(reader);
-  write_document_begin(out, facts, base, notes);
-  EventWriter writer(out, base);
+  if (target != nullptr)
+    target->begin(facts, base, start);
+  else
+    write_document_begin(out, facts, base, notes);
+  EventWriter writer(out, base, target);
   CaptureExport shared(reader, options, writer, notes);
+  if (target != nullptr) target->use_rows(shared.table);
   DocumentEnd end;
   end.clock_error_ns = reader.clock().error_bound_ns();
   Account account;
@@ -354,7 +359,10 @@ std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& op
   }
   SampleFeed(shared, feed).write();
   write_frame(shared, feed, end.health);
-  write_document_end(out, facts, end, notes);
+  if (target != nullptr)
+    target->end(facts, end, notes);
+  else
+    write_document_end(out, facts, end, notes);
   return writer.events();
 }
 

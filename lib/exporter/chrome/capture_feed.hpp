@@ -25,9 +25,9 @@ struct CaptureWork {
 };
 
 /// Writes the whole document without ever holding more of the capture than a few chunks; returns how many events it
-/// holds.
+/// holds. `target` null: JSON.
 std::uint64_t write_capture(capture::CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out,
                             ExportNotes& notes, const Progress& progress,
-                            const CaptureWork& work = CaptureWork::of_this_machine());
+                            const CaptureWork& work = CaptureWork::of_this_machine(), EventTarget* target = nullptr);
 
 }  // namespace rangefinder::chrome

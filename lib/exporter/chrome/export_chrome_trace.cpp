@@ -3,6 +3,7 @@
 #include "capture/capture_reader.hpp"
 #include "exporter/chrome/byte_sink.hpp"
 #include "exporter/chrome/capture_feed.hpp"
+#include "exporter/chrome/export_run.hpp"
 #include "exporter/chrome/timeline_feed.hpp"
 #include "projection/split_graph_launches.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 namespace rangefinder {
@@ -80,36 +82,44 @@ bool is_capture(const std::string& path) {
           std::memcmp(first.data(), format::kLiveMagic.data(), first.size()) == 0);
 }
 
+std::unique_ptr<chrome::EventTarget> target_of(const chrome::MakeTarget& make_target, chrome::TextOutput& out) {
+  return make_target ? make_target(out) : nullptr;
+}
+
 /// Launches of graphs are divided already.
-Status export_timeline(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
-                       ChromeExportReport* report) {
-  return export_with(output, options, report,
-                     [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
-                       events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
-                       return Status();
-                     });
+Status export_divided(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
+                      ChromeExportReport* report, const chrome::MakeTarget& make_target) {
+  return export_with(
+      output, options, report, [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
+        const std::unique_ptr<chrome::EventTarget> target = target_of(make_target, out);
+        events = chrome::write_timeline(timeline, options, out, notes, progress_of(options), target.get());
+        return Status();
+      });
 }
 
 ProjectionOptions projection_of(const ChromeExportOptions& options) { return {options.attribution, true, false}; }
 
 }  // namespace
 
-Status export_chrome_trace(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
-                           ChromeExportReport* report) {
+namespace chrome {
+
+Status export_timeline(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
+                       ChromeExportReport* report, const MakeTarget& make_target) {
   const std::optional<Timeline> divided = projection::with_split_graph_launches(timeline, projection_of(options));
-  return export_timeline(divided ? *divided : timeline, output, options, report);
+  return export_divided(divided ? *divided : timeline, output, options, report, make_target);
 }
 
-Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
-                           ChromeExportReport* report) {
+Status export_file(const std::string& input, const std::string& output, const ChromeExportOptions& options,
+                   ChromeExportReport* report, const MakeTarget& make_target) {
   if (is_capture(input)) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(input);
     if (!reader) return std::move(reader).error().with_context("export");
-    return export_with(output, options, report,
-                       [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
-                         events = chrome::write_capture(*reader, options, out, notes, progress_of(options));
-                         return reader->file_status();
-                       });
+    return export_with(output, options, report, [&](TextOutput& out, ExportNotes& notes, std::uint64_t& events) {
+      const std::unique_ptr<EventTarget> target = target_of(make_target, out);
+      events = write_capture(*reader, options, out, notes, progress_of(options), CaptureWork::of_this_machine(),
+                             target.get());
+      return reader->file_status();
+    });
   }
   LoadOptions load;
   load.keep_arguments = true;
@@ -117,7 +127,19 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
   Result<Timeline> timeline = load_timeline(input, load);
   if (!timeline) return std::move(timeline).error().with_context("export");
   (void)split_graph_launches(*timeline, projection_of(options));
-  return export_timeline(*timeline, output, options, report);
+  return export_divided(*timeline, output, options, report, make_target);
+}
+
+}  // namespace chrome
+
+Status export_chrome_trace(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
+                           ChromeExportReport* report) {
+  return chrome::export_timeline(timeline, output, options, report);
+}
+
+Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
+                           ChromeExportReport* report) {
+  return chrome::export_file(input, output, options, report);
 }
 
 }  // namespace rangefinder

@@ -30,7 +30,7 @@ class FlowWriter {
   void missing() noexcept { notes_.add(ExportNotes::kFlowWithoutSlice); }
 
  private:
-  void end(char phase, std::string_view kind, std::uint64_t id, std::string_view ids, std::int64_t time_ns);
+  void end(char phase, std::string_view kind, std::uint64_t id, const FlowEnd& slice, std::int64_t time_ns);
 
   EventWriter& writer_;
   ExportNotes& notes_;

@@ -56,18 +56,19 @@ std::string Layout::heading(const ProcessLabel& process, const std::string& name
 }
 
 GroupId Layout::process(const ProcessLabel& process) {
-  return table_.add_group(process.pid, heading(process, std::string(process.name)), "CPU", process.pid);
+  return table_.add_group(process.pid, heading(process, std::string(process.name)), "CPU", process.pid,
+                          {process.pid, true});
 }
 
 GroupId Layout::device(std::uint32_t id, std::string_view name, const ProcessLabel& process) {
   const std::string number = "GPU " + std::to_string(id);
   const std::string labels = number + (facts_.simulated ? ",SIMULATED: no GPU was used" : "");
   const std::string text = name.empty() ? number : number + " (" + std::string(name) + ")";
-  return table_.add_group(id, heading(process, text), labels, kDeviceSortIndex + id);
+  return table_.add_group(id, heading(process, text), labels, kDeviceSortIndex + id, {process.pid, false});
 }
 
 TrackId Layout::thread(GroupId process, std::int64_t tid, std::string_view name) {
-  return table_.add_track(process, tid, name, tid);
+  return table_.add_track(process, tid, name, tid, true);
 }
 
 TrackId Layout::main_thread(GroupId process, TrackId otherwise) const {
@@ -117,6 +118,7 @@ TrackId Layout::overheads() {
 }
 
 void Layout::describe(EventWriter& writer, std::int64_t time_ns) const {
+  if (writer.has_target()) return;  // which describes a row when it is first used
   std::string head;
   const auto text = [&](std::string_view what, const std::string& ids, std::string_view key, std::string_view value) {
     head.clear();

@@ -157,12 +157,16 @@ void write_frame(TimelineExport& shared, bool simulated) {
 }  // namespace
 
 std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions& options, TextOutput& out,
-                             ExportNotes& notes, const Progress& progress) {
+                             ExportNotes& notes, const Progress& progress, EventTarget* target) {
   const TimeBase base = base_of(timeline);
   const DocumentFacts facts = facts_of(timeline);
-  write_document_begin(out, facts, base, notes);
-  EventWriter writer(out, base);
+  if (target != nullptr)
+    target->begin(facts, base, timeline.begin_ns);
+  else
+    write_document_begin(out, facts, base, notes);
+  EventWriter writer(out, base, target);
   TrackTable table;
+  if (target != nullptr) target->use_rows(table);
   TimelineExport shared(timeline, options, writer, table, notes);
   ForeignEvents foreign(shared);
   TimelineSlices slices(shared);
@@ -182,7 +186,10 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   end.notes = timeline.notes;
   end.clock_error_ns = timeline.clock_error_ns;
   if (timeline.activities.size() != 0) end.account = &shared.projection.account;
-  write_document_end(out, facts, end, notes);
+  if (target != nullptr)
+    target->end(facts, end, notes);
+  else
+    write_document_end(out, facts, end, notes);
   return writer.events();
 }
 

@@ -408,6 +408,11 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
   const std::int64_t end = activities.end_ns[row];
   writer.open_slice(shared_.head(chrome::category_of(activities.kind[row]), activities.name[row]),
                     shared_.layout.table().ids(track), begin, end);
+  const std::uint32_t detail = activities.detail[row];
+  // What an input kept is text; a target may want the launch in numbers, too.
+  if (writer.has_target() && !is_copy(activities.kind[row]) && detail != kNone)
+    (void)writer.kernel(timeline.devices[timeline.streams[activities.stream[row]].device],
+                        timeline.kernel_details[detail]);
   if (!write_kept_arguments(activities.source_row[row])) {
     const StreamInfo& stream = timeline.streams[activities.stream[row]];
     ActivityPlace place{&timeline.devices[stream.device],
@@ -431,7 +436,6 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
     place.collective = collective;
     const RangeIndex range = shared_.launching_range(row);
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_id(range);
-    const std::uint32_t detail = activities.detail[row];
     if (!is_copy(activities.kind[row])) {
       write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail],
                              kernel_texts_);

@@ -19,14 +19,14 @@ constexpr std::int64_t without_sign(std::int64_t id) noexcept { return id < 0 &&
 
 TrackTable::TrackTable() : next_pid_(kFirstOwnPid) {}
 
-GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::string_view labels,
-                              std::int64_t sort_index) {
+GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::string_view labels, std::int64_t sort_index,
+                              const GroupOwner& owner) {
   const auto id = static_cast<GroupId>(groups_.size());
   const std::int64_t wanted = pid;
   while (!is_usable(pid) || groups_by_pid_.contains(pid)) pid = next_pid_++;
   groups_by_pid_.emplace(pid, id);
   groups_by_pid_.emplace(wanted, id);
-  groups_.push_back({pid, std::string(name), std::string(labels), sort_index, wanted, kFirstOwnTid});
+  groups_.push_back({pid, std::string(name), std::string(labels), sort_index, wanted, kFirstOwnTid, owner});
   return id;
 }
 
@@ -36,7 +36,7 @@ std::optional<GroupId> TrackTable::find_group(std::int64_t pid) const {
 }
 
 TrackId TrackTable::add_track(GroupId group, std::optional<std::int64_t> tid, std::string_view name,
-                              std::int64_t sort_index) {
+                              std::int64_t sort_index, bool is_thread) {
   const auto id = static_cast<TrackId>(tracks_.size());
   const std::optional<std::int64_t> wanted = tid;
   TrackGroup& in = groups_[group];
@@ -47,7 +47,7 @@ TrackId TrackTable::add_track(GroupId group, std::optional<std::int64_t> tid, st
     tracks_by_tid_.emplace(std::pair(group, *wanted), id);
     wanted_.emplace(std::pair(in.wanted_pid, *wanted), id);
   }
-  Track track{group, *tid, std::string(name), sort_index, {}};
+  Track track{group, *tid, std::string(name), sort_index, {}, is_thread};
   track.ids = ",\"pid\":" + std::to_string(in.pid) + ",\"tid\":" + std::to_string(*tid) + ",\"ts\":";
   tracks_.push_back(std::move(track));
   return id;

@@ -22,9 +22,16 @@ struct Track {
   std::string name;
   std::int64_t sort_index = 0;
   std::string ids;  ///< `,"pid":1,"tid":2,"ts":`, as it stands in each of its events
+  bool is_thread = false;
 
   /// What to call it where it has no name.
   std::string label() const { return name.empty() ? "thread " + std::to_string(tid) : name; }
+};
+
+/// Whose rows stand under a heading.
+struct GroupOwner {
+  std::int64_t pid = -1;    ///< the process, or the one whose device it is; -1: not known
+  bool is_process = false;  ///< the heading is the process itself
 };
 
 /// The rows under one heading: a process, or a device of one.
@@ -35,6 +42,7 @@ struct TrackGroup {
   std::int64_t sort_index = 0;
   std::int64_t wanted_pid = 0;  ///< the one that was asked for
   std::int64_t next_tid = 0;    ///< of those that the table gives out itself
+  GroupOwner owner;
 };
 
 /// Gives every row a pair of numbers of its own. Real ids are kept where they are free; the others get numbers that no
@@ -46,14 +54,16 @@ class TrackTable {
  public:
   TrackTable();
 
-  GroupId add_group(std::int64_t pid, std::string_view name, std::string_view labels, std::int64_t sort_index);
+  GroupId add_group(std::int64_t pid, std::string_view name, std::string_view labels, std::int64_t sort_index,
+                    const GroupOwner& owner = {});
   /// The group that has that number, or asked for it first.
   std::optional<GroupId> find_group(std::int64_t pid) const;
   /// The first row that asked for these numbers: what another tool's event means by them.
   std::optional<TrackId> find(std::int64_t pid, std::int64_t tid) const;
 
   /// Without a tid, or when it is taken or no viewer could take it: a number of our own.
-  TrackId add_track(GroupId group, std::optional<std::int64_t> tid, std::string_view name, std::int64_t sort_index);
+  TrackId add_track(GroupId group, std::optional<std::int64_t> tid, std::string_view name, std::int64_t sort_index,
+                    bool is_thread = false);
   std::optional<TrackId> find_track(GroupId group, std::int64_t tid) const;
 
   /// The row for slices that would cut others on `track`; level 0 is the track itself. Made when it is first asked for.
