@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/event_target.hpp"
+#include "exporter/chrome/text_output.hpp"
+#include "exporter/perfetto/heads.hpp"
+#include "exporter/perfetto/packets.hpp"
+#include "exporter/perfetto/render_stages.hpp"
+#include "exporter/perfetto/rows.hpp"
+
+#include <rangefinder/exporters.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::perfetto {
+
+inline constexpr char kSample = 'C';  ///< the phase of a sample
+/// CUDA counts contexts from 1; what is above comes from damage, and stays an argument.
+inline constexpr std::uint64_t kMostContext = 0xFFFF;
+
+/// What was written, for the report.
+struct Written {
+  std::uint64_t slices = 0;
+  std::uint64_t without_row = 0;  ///< events of the input on rows that it does not describe
+};
+
+/// Writes the events of an export as packets of Perfetto.
+///
+/// Slices become two events, which readers pair by their times, or render stages of the GPU. Names, categories and keys
+/// are introduced once in each sequence. Events are held for a while and put in order: readers pair events of one time
+/// in the order of the file, where outer slices have to come first, and small distances in time take few bytes.
+class TraceWriter final : public chrome::EventTarget {
+ public:
+  TraceWriter(chrome::TextOutput& out, PerfettoGpu gpu, bool api_calls, Written& written)
+      : packets_(out), rows_(packets_), gpu_(gpu), api_calls_(api_calls), written_(written) {}
+
+  void begin(const chrome::DocumentFacts& facts, const chrome::TimeBase& base, std::int64_t first_ns) override;
+  void use_rows(const chrome::TrackTable& rows) override { rows_.use(rows, clock_); }
+  void end(const chrome::DocumentFacts& facts, const chrome::DocumentEnd& end,
+           const chrome::ExportNotes& export_notes) override;
+
+  void open_slice(std::string_view head, std::string_view ids, std::int64_t begin_ns, std::int64_t end_ns) override;
+  void open_point(std::string_view head, std::string_view ids, std::int64_t time_ns) override;
+  void close() override;
+
+  void argument(std::string_view key, std::uint64_t value) override;
+  void signed_argument(std::string_view key, std::int64_t value) override;
+  void double_argument(std::string_view key, double value) override;
+  void time_argument(std::string_view key, std::int64_t time_ns) override { signed_argument(key, clock_.at(time_ns)); }
+  void text_argument(std::string_view key, std::string_view text) override;
+  void triple_argument(std::string_view key, const std::uint32_t (&values)[3]) override;
+  void raw_argument(std::string_view key, std::string_view json) override;
+  void arguments(std::string_view members) override;
+  bool kernel(const DeviceInfo& device, const KernelDetail& detail) override;
+  void event(std::string_view json) override;
+
+ private:
+  /// What is open, or held.
+  struct Event {
+    Head head;
+    Row* row = nullptr;  ///< null: nothing is written
+    Sequence* sequence = nullptr;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    bool is_stage = false;
+    bool is_sample = false;
+    // Of render stages.
+    const DeviceInfo* device = nullptr;
+    const KernelDetail* detail = nullptr;  // until it is closed
+    const Specification* specification = nullptr;
+    std::uint64_t context = 0;
+    // Of render stages and calls.
+    std::uint64_t correlation = 0;
+    // Of samples.
+    std::int64_t integer = 0;
+    double number = 0;
+    bool is_integer = false;
+    // Where its arguments are in `arguments_`, and their keys and texts in `uses_`.
+    std::size_t arguments_at = 0, arguments_size = 0;
+    std::size_t uses_at = 0, uses_size = 0;
+  };
+  /// Where a held event belongs.
+  struct Place {
+    std::uint64_t row;  ///< its uuid
+    std::int64_t begin_ns, end_ns;
+    std::uint32_t held;
+  };
+
+  void open(std::string_view head, std::string_view ids, std::int64_t begin_ns, std::int64_t end_ns);
+  /// Writes what is held.
+  void flush();
+  void write_held();
+  void write_slice();
+  void write_instant();
+  void write_counter();
+  void write_arrow();
+  void write_stage();
+  void intern_stage(const Specification& specification);
+
+  /// Begins the message of an event: what it is, its name and category.
+  void begin_event(std::int32_t type);
+  void add_names();
+  /// The shortest one that can tell the time, of the event's sequence.
+  std::uint32_t clock_for(std::int64_t time_ns) const noexcept;
+  void begin_packet(std::int64_t time_ns, std::uint32_t clock);
+  /// Ends the message: a packet of the event's sequence at that time.
+  void write_packet(Tag tag, std::int64_t time_ns, std::uint32_t clock);
+  /// True: a render stage says that in a field of its own, or another place does.
+  bool take_fact(std::string_view key, std::uint64_t value);
+  /// From here on, the event's sequence may refer to the text by that number.
+  void introduce(Tag tag, std::uint64_t iid, std::string_view text);
+  /// Begins the annotation of that name.
+  void begin_annotation(std::string_view key);
+  void add_annotation_text(std::string_view text);
+  /// What the event's sequence has to know for its arguments.
+  void introduce_uses();
+  std::string_view arguments_of_event() const noexcept {
+    return std::string_view(arguments_).substr(event_.arguments_at, event_.arguments_size);
+  }
+  void end_annotation() { add_message(arguments_, track_event::kDebugAnnotations, annotation_); }
+  /// Of a render stage, whose arguments are texts.
+  void add_extra(std::string_view key, std::string_view value);
+  /// Readers join a launch and what it led to by this number, where they know the extension.
+  std::uint64_t launch_id();
+
+  Packets packets_;
+  Rows rows_;
+  Heads heads_;
+  Specifications specifications_;
+  base::StringPool keys_, texts_;
+  Clock clock_;
+  std::int64_t origin_ns_ = 0;
+  PerfettoGpu gpu_;
+  bool api_calls_;
+  Written& written_;
+  std::uint64_t stages_ = 0;
+
+  Event event_;
+  std::vector<Event> held_;
+  std::vector<Place> places_;        // of the held ones
+  std::string arguments_;            // of the held ones, and of the open one
+  std::vector<std::uint32_t> uses_;  // likewise: twice a number of `keys_`, or of `texts_` and 1
+  // Messages under way; they keep their memory.
+  std::string annotation_, message_, interned_, packet_, scratch_;
+};
+
+/// What stands before and behind the events: clocks and GPUs; what was recorded, lost and left out.
+void write_metadata_begin(Packets& packets, const chrome::DocumentFacts& facts, const Clock& clock);
+void write_metadata_end(Packets& packets, const chrome::DocumentFacts& facts, const chrome::DocumentEnd& end,
+                        const chrome::ExportNotes& export_notes, const Written& written);
+
+}  // namespace rangefinder::perfetto
