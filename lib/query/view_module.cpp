@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "query/view_module.hpp"
+
+#include "query/sqlite_value.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace rangefinder::query {
+namespace {
+
+using report::ColumnType;
+
+// Those whose help says --instances; tests/query compares.
+constexpr std::string_view kWithInstances[] = {"ranges",   "kernels",     "memcpy",      "api",      "sync",
+                                               "overhead", "allocations", "collectives", "pipeline", "counters"};
+
+struct ViewTable : sqlite3_vtab {
+  explicit ViewTable(ViewSource& of) : sqlite3_vtab{}, source(of) {}
+  ViewSource& source;
+};
+
+struct ViewCursor : sqlite3_vtab_cursor {
+  ViewCursor() : sqlite3_vtab_cursor{} {}
+  std::size_t at = 0;
+};
+
+const report::Table& table_of(const sqlite3_vtab_cursor* cursor) noexcept {
+  return static_cast<const ViewTable*>(cursor->pVtab)->source.made();
+}
+
+std::string_view declared_type(const report::Column& column) noexcept {
+  if (report::is_text(column.type)) return "TEXT";
+  return column.type == ColumnType::kReal || column.places != 0 ? "REAL" : "INTEGER";
+}
+
+Cell cell_of(const report::Table& table, std::size_t row, std::size_t column) {
+  const report::Column& kind = table.columns()[column];
+  if (table.is_null(row, column)) return null_cell();
+  if (kind.type == ColumnType::kPath && !table.paths().is_short(table.path_at(row, column))) return null_cell();
+  if (report::is_text(kind.type)) return made_text(table.text_at(row, column));
+  const std::int64_t cell = table.number_at(row, column);
+  if (kind.type == ColumnType::kReal) return number(report::real_of_cell(cell));
+  if (kind.places != 0) return number(static_cast<double>(cell) / std::pow(10.0, kind.places));
+  return number(cell);
+}
+
+int connect_view(sqlite3* connection, void* raw, int, const char* const*, sqlite3_vtab** table, char** error) {
+  return without_exceptions([&] {
+    auto& source = *static_cast<ViewSource*>(raw);
+    const Result<const report::Table*> made = source.table();
+    if (!made) {
+      *error = freed_by_sqlite(made.error().message());
+      return SQLITE_ERROR;
+    }
+    std::string declaration = "CREATE TABLE x(";
+    for (std::size_t i = 0; i < source.keys().size(); ++i)
+      declaration += (i == 0 ? "" : ", ") + quoted_name(source.keys()[i]) + " " +
+                     std::string(declared_type((*made)->columns()[i]));
+    const int code = sqlite3_declare_vtab(connection, (declaration + ")").c_str());
+    if (code == SQLITE_OK) *table = new ViewTable(source);
+    return code;
+  });
+}
+
+int disconnect_view(sqlite3_vtab* table) {
+  delete static_cast<ViewTable*>(table);
+  return SQLITE_OK;
+}
+
+int plan_view(sqlite3_vtab* table, sqlite3_index_info* info) {
+  const std::size_t rows = static_cast<ViewTable*>(table)->source.made().row_count();
+  info->estimatedCost = static_cast<double>(rows) + 1;
+  info->estimatedRows = static_cast<sqlite3_int64>(rows) + 1;
+  return SQLITE_OK;
+}
+
+int open_view(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+  return without_exceptions([&] {
+    *cursor = new ViewCursor();
+    return SQLITE_OK;
+  });
+}
+
+int close_view(sqlite3_vtab_cursor* cursor) {
+  delete static_cast<ViewCursor*>(cursor);
+  return SQLITE_OK;
+}
+
+int begin_view(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
+  static_cast<ViewCursor*>(cursor)->at = 0;
+  return SQLITE_OK;
+}
+
+int next_of_view(sqlite3_vtab_cursor* cursor) {
+  ++static_cast<ViewCursor*>(cursor)->at;
+  return SQLITE_OK;
+}
+
+int end_of_view(sqlite3_vtab_cursor* cursor) {
+  return static_cast<ViewCursor*>(cursor)->at >= table_of(cursor).row_count() ? 1 : 0;
+}
+
+int row_of_view(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
+  *id = static_cast<sqlite3_int64>(static_cast<ViewCursor*>(cursor)->at) + 1;
+  return SQLITE_OK;
+}
+
+int column_of_view(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int number) {
+  return without_exceptions([&] {
+    set_result(context,
+               cell_of(table_of(cursor), static_cast<ViewCursor*>(cursor)->at, static_cast<std::size_t>(number)));
+    return SQLITE_OK;
+  });
+}
+
+constexpr sqlite3_module kViewModule = [] {
+  sqlite3_module module{};
+  module.xConnect = connect_view;
+  module.xBestIndex = plan_view;
+  module.xDisconnect = disconnect_view;
+  module.xOpen = open_view;
+  module.xClose = close_view;
+  module.xFilter = begin_view;
+  module.xNext = next_of_view;
+  module.xEof = end_of_view;
+  module.xColumn = column_of_view;
+  module.xRowid = row_of_view;
+  return module;
+}();
+
+/// Without what the help says of options, "(--instances: each)": here they are tables.
+std::string without_options(std::string_view description) {
+  const std::size_t at = std::min(description.find(" (--"), description.find(" (:"));
+  return std::string(description.substr(0, at));
+}
+
+std::vector<ViewName> all_view_names() {
+  std::vector<ViewName> names;
+  for (const report::View* view : report::views()) {
+    const std::string name(view->name);
+    const std::string description = without_options(view->description);
+    names.push_back({"view_" + name, name, description});
+    if ((view->variants & report::kSummary) != 0)
+      names.push_back({"view_" + name + "_summary", name + ":summary", description + "; summary"});
+    for (const std::string_view with : kWithInstances)
+      if (view->name == with)
+        names.push_back({"view_" + name + "_instances", name, description + "; one row per instance", true});
+    if (view->name == "breakdown")
+      for (const char* by : {"step", "range"})
+        names.push_back(
+            {"view_breakdown_by_" + std::string(by), name, description + "; one row per device and " + by, false, by});
+  }
+  return names;
+}
+
+/// SQLite compares names without regard to case, and takes no column without one.
+std::vector<std::string> column_names(const std::vector<report::Column>& columns) {
+  std::vector<std::string> keys = report::unique_keys(columns);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (keys[i].empty()) keys[i] = "column_" + std::to_string(i + 1);
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<ViewName>& view_names() {
+  static const std::vector<ViewName> names = all_view_names();
+  return names;
+}
+
+Result<const report::Table*> ViewSource::table() {
+  if (table_) return &*table_;
+  report::ViewOptions options;
+  options.view = name_.view;
+  options.format = ReportFormat::kJson;  // as for programs: `ranks` draws a map for people
+  options.instances = name_.instances;
+  options.by = name_.by;
+  options.projection = model_.projected().projection_options();
+  const Result<const report::View*> view = report::find_view(name_.view, options);
+  if (!view) return view.error();
+  Result<report::Table> made =
+      report::make_table(**view, (*view)->compatible ? model_.recorded_projected() : model_.projected(), options);
+  if (!made) return std::move(made).error();
+  keys_ = column_names(made->columns());
+  table_.emplace(std::move(*made));
+  return &*table_;
+}
+
+int register_view(sqlite3* connection, ViewSource& source) {
+  return sqlite3_create_module_v2(connection, source.name().table.c_str(), &kViewModule, &source, nullptr);
+}
+
+}  // namespace rangefinder::query
