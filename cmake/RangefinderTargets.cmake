@@ -111,6 +111,9 @@ function(rangefinder_shared_library target)
   set_target_properties(${target} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LINK_DEPENDS ${map})
+  if(RANGEFINDER_ONE_FILE_LIBRARIES)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})  # the file has the name that is loaded
+  endif()
   # nodelete: CUPTI, NVTX, LibTorch and atexit keep pointers into the library, so dlclose must not unmap it.
   target_link_options(${target} PRIVATE
     -Wl,-z,nodelete -Wl,--version-script=${map})

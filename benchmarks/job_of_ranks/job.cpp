@@ -117,7 +117,8 @@ void wait_for_reduces(DeviceTime& device) noexcept {
   device.compute_ns = std::max(device.compute_ns, device.reduce_ns);
 }
 
-Schedule::Schedule(std::uint32_t ranks) : ranks_(ranks), done_ns_(std::size_t{kSteps} * kCollectivesPerStep * ranks) {
+Schedule::Schedule(std::uint32_t ranks, std::uint32_t steps)
+    : ranks_(ranks), steps_(steps), done_ns_(std::size_t{steps} * kCollectivesPerStep * ranks) {
   const std::vector<Op>& ops = step_ops();
   std::vector<DeviceTime> devices(ranks);
   std::size_t collective = 0;
@@ -134,7 +135,7 @@ Schedule::Schedule(std::uint32_t ranks) : ranks_(ranks), done_ns_(std::size_t{kS
     }
     ++collective;
   };
-  for (std::uint32_t step = 0; step < kSteps; ++step) {
+  for (std::uint32_t step = 0; step < steps; ++step) {
     for (std::size_t op = 0; op < ops.size(); ++op) {
       const OpKind kind = ops[op].kind;
       if (kind == OpKind::kAllReduce) communicate(kind, ranks, kAllReduce_ns);

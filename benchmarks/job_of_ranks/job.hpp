@@ -66,14 +66,15 @@ constexpr std::int64_t kGap_ns = 900;  // between kernels of a stream
 /// When each collective of the job was done, by rank.
 class Schedule {
  public:
-  explicit Schedule(std::uint32_t ranks);
+  explicit Schedule(std::uint32_t ranks, std::uint32_t steps = kSteps);
   std::uint32_t ranks() const noexcept { return ranks_; }
+  std::uint32_t steps() const noexcept { return steps_; }
   std::int64_t done_ns(std::size_t collective, std::uint32_t rank) const noexcept {
     return done_ns_[collective * ranks_ + rank];
   }
 
  private:
-  std::uint32_t ranks_;
+  std::uint32_t ranks_, steps_;
   std::vector<std::int64_t> done_ns_;
 };
 

@@ -146,7 +146,7 @@ class Player {
   }
 
   void play() {
-    for (step_ = 0; step_ < kSteps; ++step_) {
+    for (step_ = 0; step_ < schedule_.steps(); ++step_) {
       in_step_ = 0;
       for (std::size_t op = 0; op < step_ops().size(); ++op) {
         const Op& what = step_ops()[op];
@@ -277,6 +277,7 @@ Status record_rank(const Schedule& schedule, std::uint32_t rank, const std::stri
   options.output = path;
   options.nvtx = false;
   options.memory_bytes = std::uint64_t{8} << 20;
+  options.overflow = OverflowPolicy::kWait;  // the job is played faster than a program runs
   const std::string name = "node-" + std::to_string(host);
   options.metadata = {{"host", name},
                       {"boot", "boot of " + name},

@@ -13,6 +13,7 @@
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/projection.hpp>
+#include <rangefinder/query.hpp>
 #include <rangefinder/range.hpp>
 #include <rangefinder/report.hpp>
 #include <rangefinder/result.hpp>

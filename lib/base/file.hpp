@@ -137,6 +137,8 @@ class AtomicFile {
   Status write(std::string_view text) { return write(as_bytes(text)); }
   Status commit();
   std::uint64_t size() const noexcept { return size_; }
+  /// For what writes by itself; size() does not count that.
+  const Fd& fd() const noexcept { return file_.fd(); }
 
  private:
   AtomicFile(TemporaryFile file, std::string path, bool replace) noexcept

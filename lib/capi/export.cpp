@@ -10,6 +10,7 @@ namespace capi = rangefinder::capi;
 namespace {
 
 constexpr std::size_t kLeastChromeOptions = RANGEFINDER_SIZE_UP_TO(rf_chrome_options, progress_user);
+constexpr std::size_t kLeastHtmlOptions = RANGEFINDER_SIZE_UP_TO(rf_html_options, progress_user);
 constexpr std::size_t kLeastSnapshotOptions = RANGEFINDER_SIZE_UP_TO(rf_snapshot_options, reserved);
 
 rf_chrome_options default_chrome_options() noexcept {
@@ -93,6 +94,44 @@ rf_status fill_chrome_report(std::string_view function, const rangefinder::Chrom
                             filled);
 }
 
+rf_html_options default_html_options() noexcept {
+  const rangefinder::HtmlExportOptions from;
+  rf_html_options options{};
+  options.most_slices = from.most_slices;
+  options.max_memory_bytes = from.max_memory_bytes;
+  options.attribution = static_cast<std::uint32_t>(from.attribution);
+  options.replace = from.replace;
+  return options;
+}
+
+rf_status read_html_options(std::string_view function, const rf_html_options* given,
+                            rangefinder::HtmlExportOptions& options) {
+  rf_html_options known = default_html_options();
+  const rf_status status = capi::read_struct(function, given, kLeastHtmlOptions, known);
+  if (status != RF_STATUS_OK) return status;
+  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
+    return capi::no_such_value(function, "attribution", known.attribution);
+  if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
+  if (known.title != nullptr) options.title = known.title;
+  options.most_slices = known.most_slices;
+  options.max_memory_bytes = known.max_memory_bytes;
+  options.attribution = static_cast<rangefinder::Attribution>(known.attribution);
+  options.replace = known.replace;
+  options.progress = known.progress;
+  options.progress_user = known.progress_user;
+  return RF_STATUS_OK;
+}
+
+rf_status fill_html_report(std::string_view function, const rangefinder::HtmlExportReport& from,
+                           rf_html_report* report) {
+  rf_html_report filled{};
+  filled.slices = from.slices;
+  filled.left_out = from.left_out;
+  filled.output_bytes = from.output_bytes;
+  return capi::write_struct(function, report, report->struct_size, RANGEFINDER_SIZE_UP_TO(rf_html_report, output_bytes),
+                            filled);
+}
+
 }  // namespace
 
 rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struct_size) noexcept {
@@ -142,5 +181,28 @@ rf_status rf_export_memory_snapshot_with(const char* input, const char* output,
     if (status != RF_STATUS_OK) return status;
     if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
     return export_snapshot(function, input, output, known);
+  });
+}
+
+rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) noexcept {
+  if (options == nullptr) return capi::null_argument(__func__, "options");
+  return capi::guarded(__func__, [&, function = __func__] {
+    return capi::write_struct(function, options, struct_size, kLeastHtmlOptions, default_html_options());
+  });
+}
+
+rf_status rf_export_html(const char* input, const char* output, const rf_html_options* options,
+                         rf_html_report* report) {
+  if (input == nullptr) return capi::null_argument(__func__, "input");
+  if (output == nullptr) return capi::null_argument(__func__, "output");
+  return capi::guarded(__func__, [&, function = __func__] {
+    rangefinder::HtmlExportOptions wanted;
+    rf_status status = read_html_options(function, options, wanted);
+    // Before the work is done, rather than after it.
+    if (status == RF_STATUS_OK && report != nullptr) status = fill_html_report(function, {}, report);
+    if (status != RF_STATUS_OK) return status;
+    rangefinder::HtmlExportReport done;
+    status = capi::finish(function, rangefinder::export_html(input, output, wanted, &done));
+    return status == RF_STATUS_OK && report != nullptr ? fill_html_report(function, done, report) : status;
   });
 }

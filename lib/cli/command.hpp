@@ -40,7 +40,11 @@ void add_attribution(CLI::App& verb, Attribution& variable, const std::string& d
 void add_record(CLI::App& app, Common& common, int& result, const std::vector<std::string>& program);
 void add_report(CLI::App& app, Common& common, int& result);
 void add_export(CLI::App& app, Common& common, int& result);
+void add_view(CLI::App& app, Common& common, int& result);
 void add_info(CLI::App& app, Common& common, int& result);
+void add_query(CLI::App& app, Common& common, int& result);
+void add_mcp(CLI::App& app, Common& common, int& result);
+void add_fleet(CLI::App& app, Common& common, int& result);
 void add_check(CLI::App& app, Common& common, int& result);
 void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);
@@ -61,6 +65,9 @@ int usage_code(int argc, const char* const* argv);
 /// makes out_of_memory(). The readers refuse most input that needs more before that.
 void bound_memory(const Common& common) noexcept;
 Error out_of_memory(const Common& common);
+
+/// With --strict: kIncomplete, before anything is written, when a recording lost something or is damaged.
+Status check_complete(const Common& common, const std::string& path);
 
 /// Prints the error and gives the exit code that goes with it.
 int fail(const Error& error);

@@ -37,7 +37,11 @@ int main(int argc, char** argv) {
 #endif
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
+  cli::add_view(app, common, result);
   cli::add_info(app, common, result);
+  cli::add_query(app, common, result);
+  cli::add_mcp(app, common, result);
+  cli::add_fleet(app, common, result);
   cli::add_check(app, common, result);
   cli::add_doctor(app, common, result);
   cli::add_bench(app, common, result);

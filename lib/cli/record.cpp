@@ -305,8 +305,9 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, const Record
         "nothing recorded: no process of the program called NVTX or the CUDA driver; or the program is static or "
         "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
     complain(
-        "to get ranges: in Python wrap code in torch.cuda.nvtx.range(\"name\") or run it under "
-        "torch.autograd.profiler.emit_nvtx(); in C and C++ use nvtx3, or link rangefinder and use ProfileRange");
+        "to get ranges: in Python wrap code in rangefinder.range(\"name\") or torch.cuda.nvtx.range(\"name\"), or run "
+        "it under torch.autograd.profiler.emit_nvtx(); in C and C++ use nvtx3, or link rangefinder and use "
+        "ProfileRange");
     return;
   }
   const std::optional<std::string> file = file_of(program);

@@ -16,14 +16,6 @@ std::map<const CLI::Option*, std::vector<std::string>>& all_words() {
   return words;
 }
 
-/// "a, b or c".
-std::string alternatives(const std::vector<std::string>& words) {
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
-  return out;
-}
-
 std::string quoted_value(const std::string& text) { return "\"" + text + "\""; }
 
 CLI::Option* check(CLI::Option* option, const std::function<std::string(const std::string&)>& wrong_with) {
@@ -32,6 +24,13 @@ CLI::Option* check(CLI::Option* option, const std::function<std::string(const st
 }
 
 }  // namespace
+
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return out;
+}
 
 CLI::Option* takes_one_of(CLI::Option* option, const std::vector<std::string>& words) {
   all_words()[option] = words;

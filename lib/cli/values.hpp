@@ -12,6 +12,9 @@
 // What options take, checked with messages that say what is wanted.
 namespace rangefinder::cli {
 
+/// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words);
+
 /// One of these words.
 CLI::Option* takes_one_of(CLI::Option* option, const std::vector<std::string>& words);
 /// The words that the option takes; empty: anything. For the completion.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The doors: NVTX calls one for each copy of its headers in the process, and one for each extension in use; CUDA's
-// driver the last in cuInit.
+// driver another one in cuInit; the Python package the last, when it is imported.
 #include "injection/injection.hpp"
 
 #include "injection/nvtx_domain.hpp"
@@ -94,5 +94,8 @@ extern "C" {
   rangefinder::detail::cuda_is_initializing(false);
   return 1;
 }
+
+/// For a program whose only ranges are made with rangefinder: it may call neither NVTX nor CUDA.
+[[gnu::visibility("default")]] int rf_injection_start() noexcept { return rangefinder::injection::start() ? 1 : 0; }
 
 }  // extern "C"

@@ -163,6 +163,24 @@ static void bounded_exports(void) {
   FAILS(rf_export_memory_snapshot_with(path[0], path[2], NULL), RF_STATUS_NOT_FOUND, "allocations");
 }
 
+static void pages(void) {
+  rf_html_options options;
+  SUCCEEDS(rf_html_options_init(&options, sizeof options));
+  CHECK(options.title == NULL && options.most_slices == 1000000 && options.max_memory_bytes == 0 && !options.replace);
+  options.title = "a capture";
+  rf_html_report report = {.struct_size = sizeof report};
+  SUCCEEDS(rf_export_html(path[0], path[2], &options, &report));
+  CHECK(report.slices > 0 && report.left_out == 0 && report.output_bytes > 0);
+  FAILS(rf_export_html(path[0], path[2], NULL, NULL), RF_STATUS_EXISTS, path[2]);
+  options.replace = true;
+  options.most_slices = 1;
+  FAILS(rf_export_html(path[0], path[2], &options, NULL), RF_STATUS_INVALID_ARGUMENT, "most_slices 1");
+  options.attribution = 9;
+  FAILS(rf_export_html(path[0], path[2], &options, NULL), RF_STATUS_INVALID_ARGUMENT, "attribution: 9");
+  FAILS(rf_export_html(path[0], NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "output is null");
+  CHECK(remove(path[2]) == 0);
+}
+
 static void exports(void) {
   rf_chrome_options options;
   SUCCEEDS(rf_chrome_options_init(&options, sizeof options));
@@ -182,6 +200,7 @@ static void exports(void) {
   FAILS(rf_export_memory_snapshot(path[0], path[2], 2, false), RF_STATUS_INVALID_ARGUMENT, "moment: 2");
   FAILS(rf_export_memory_snapshot(path[0], NULL, 0, false), RF_STATUS_INVALID_ARGUMENT, "output is null");
   bounded_exports();
+  pages();
 }
 
 static void reports(void) {

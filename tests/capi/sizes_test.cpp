@@ -140,6 +140,18 @@ TEST_CASE("structs of every size are taken by the rules", "[capi]") {
         return status == RF_STATUS_NOT_FOUND ? RF_STATUS_OK
                                              : status;  // options are taken, and there are no allocations
       }));
+  const std::string page = folder.file("a.html");
+  check_options(options<rf_html_options>("html", UP_TO(rf_html_options, progress_user), rf_html_options_init,
+                                         [&](const rf_html_options* given) {
+                                           const_cast<rf_html_options*>(given)->replace = true;
+                                           return rf_export_html(capture.c_str(), page.c_str(), given, nullptr);
+                                         }));
+  rf_html_options replacing_page;
+  REQUIRE(rf_html_options_init(&replacing_page, sizeof replacing_page) == RF_STATUS_OK);
+  replacing_page.replace = true;
+  check_result(result<rf_html_report>("html report", UP_TO(rf_html_report, output_bytes), [&](rf_html_report* out) {
+    return rf_export_html(capture.c_str(), page.c_str(), &replacing_page, out);
+  }));
   rf_chrome_options replacing;
   REQUIRE(rf_chrome_options_init(&replacing, sizeof replacing) == RF_STATUS_OK);
   replacing.replace = true;

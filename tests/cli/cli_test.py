@@ -23,7 +23,7 @@ import unittest
 COMMAND = ""
 INPUTS = ""
 BYTES_APART = 0
-VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "measure-peaks", "completion"]
+VERBS = ["record", "report", "export", "view", "info", "query", "mcp", "fleet", "check", "doctor", "bench", "measure-peaks", "completion"]
 
 
 def environment(**more):
@@ -207,6 +207,42 @@ class Verbs(CommandTest):
         names = {event["name"] for event in self.trace("x.pt.trace.json")["traceEvents"]}
         self.assertLessEqual({"step", "forward", "gemm", "ProfilerStep#0"}, names)
 
+    def test_export_writes_a_page(self):
+        said = self.succeeds("export", "whole.rfcap", "--format", "html", "-o", "page.html").out
+        self.assertRegex(said, r"\Apage\.html: [\d,]+ slices, [\d,]+ bytes\n\Z")
+        page = (self.folder / "page.html").read_text()
+        self.assertTrue(page.startswith("<!doctype html>"))
+        index = json.loads(re.search(r'id="index">(.*?)</script>', page, re.S)[1])
+        self.assertEqual((index["title"], index["lost"]["complete"]), ("whole.rfcap", True))
+        self.assertIn("--force", self.fails(2, "export", "whole.rfcap", "--format", "html", "-o", "page.html"))
+        done = json.loads(self.succeeds("export", "whole.rfcap", "--format", "html", "-o", "page.html", "--force", "--json").out)
+        self.assertEqual((done["output"], done["output_bytes"], done["left_out"]), ("page.html", len(page.encode()), 0))
+        self.assertIn("--at needs", self.fails(2, "export", "whole.rfcap", "--at", "peak", "-o", "x.html"))
+
+    def test_the_format_of_an_export_is_told_by_its_name_unless_it_is_given(self):
+        begins = {"x.pftrace": b"\x0a", "x.html": b"<!doctype html>", "x.folded": b"", "x.speedscope.json": b'{"$schema":"https://www.speedscope',
+                  "x.hatchet.json": b'[{"frame":', "x.prom": b"# TYPE rangefinder_", "x.sqlite": b"SQLite format 3\0", "x.json": b'{\n"schemaVersion"',
+                  "x": b'{\n"schemaVersion"', "x.folded.gz": b"\x1f\x8b"}
+        for name, begin in begins.items():
+            with self.subTest(name):
+                self.succeeds("export", "whole.rfcap", "-o", name)
+                content = (self.folder / name).read_bytes()
+                self.assertTrue(content.startswith(begin), content[:80])
+        self.assertRegex((self.folder / "x.folded").read_text(), r"\A(.+ \d+\n)+\Z")
+        self.assertEqual(gzip.decompress((self.folder / "x.folded.gz").read_bytes()), (self.folder / "x.folded").read_bytes())
+        self.succeeds("export", "whole.rfcap", "-o", "y.html", "--format", "chrome")
+        self.assertTrue((self.folder / "y.html").read_bytes().startswith(b'{\n"schemaVersion"'))
+
+    def test_an_option_of_another_format_is_refused(self):
+        for words, hint in ((["--by", "host", "-o", "z.json"], "--by needs --format folded, speedscope or hatchet"),
+                            (["--gpu", "slices", "-o", "z.html"], "--gpu needs --format perfetto"),
+                            (["--pretty", "-o", "z.pftrace"], "--pretty needs --format chrome"),
+                            (["--no-api", "-o", "z.folded"], "--no-api needs --format chrome or perfetto"),
+                            (["--job", "a", "-o", "z.json"], "--job needs --format parquet"),
+                            (["-o", "z.html.gz"], "z.html.gz: --format html does not compress")):
+            self.assertIn(hint, self.fails(2, "export", "whole.rfcap", *words))
+        self.assertFalse([name for name in self.files() if name.startswith("z")])
+
     def test_an_export_can_be_reported_and_exported_again(self):
         self.succeeds("export", "whole.rfcap", "-o", "1.json.gz")
         self.succeeds("export", "1.json.gz", "-o", "2.json")
@@ -257,7 +293,7 @@ class Verbs(CommandTest):
             self.assertEqual(sum(s["total_size"] for s in snapshot["segments"] if s["device"] == place), peak)
         wrong = self.run_command("export", "memory.rfcap", "--at", "peak", "-o", "x.json")
         self.assertNotEqual(wrong.code, 0)
-        self.assertIn("--at peak needs --format memory_viz", wrong.err)
+        self.assertIn("--at needs --format memory_viz", wrong.err)
         self.assertFalse((self.folder / "x.json").exists())
 
     def test_info_says_what_is_in_a_file(self):
@@ -408,7 +444,7 @@ class Usage(CommandTest):
             (report, "--by", ("foo",), "is none of step or range"),
             (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
             (report, "--peaks", ("",), "expected a file"),
-            (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),
+            (export, "--format", ("pdf",), "is none of chrome, perfetto, html, "), (export, "--at", ("noon",), "is none of end or peak"),
             (["bench", "run"], "--iterations", ("foo", "0", "-1"), whole), (["bench", "run"], "--nproc", ("foo", "0"), whole),
             (["bench", "run"], "--iterations", ("9" * 19,), "is too large"), (["bench", "run"], "--nproc", ("4294967296",), "is too large"),
             (["bench", "run"], "--warmup", ("-1",), "is not a whole number of at least 0"),
@@ -678,7 +714,8 @@ class Completion(CommandTest):
         self.assertEqual(completions("report", "--vi"), ["--view"])
         self.assertIn("nvtx_gpu_proj_trace", completions("report", "--view", "nvtx_gpu"))
         self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
-        self.assertEqual(completions("export", "--format", ""), ["chrome", "memory_viz"])
+        self.assertEqual(completions("export", "--format", ""),
+                         ["chrome", "perfetto", "html", "folded", "speedscope", "hatchet", "openmetrics", "nsight", "memory_viz", "parquet"])
         self.assertEqual(completions("report", "--attribute", ""), ["auto", "launch", "forward", "capture"])
         self.assertEqual(completions("measure-peaks", "--device", ""), ["auto", "host", "cuda"])
         self.assertEqual(completions("completion", "f"), ["fish"])

@@ -20,12 +20,15 @@ import unittest
 import pages
 
 OPTIONS = None
-PROGRAMS = r"rangefinder|python|pip|cmake|ctest|apt-get|torchrun|mkdir|tensorboard|c\+\+|\./\w+|RANGEFINDER_\w+=|NCCL_\w+=|nsys|dcgmi"
+PROGRAMS = r"rangefinder|python|pip|cmake|ctest|apt-get|torchrun|mkdir|tensorboard|c\+\+|\./\w+|RANGEFINDER_\w+=|NCCL_\w+=|nsys|dcgmi|aws|spark-submit"
 
 BUILDS = "builds this tree: tests/install and the presets do"
 DEVELOPS = "is for developers of this tree, and would run these tests"
 NETWORK = "needs the network"
+SERVES = "serves until it is ended: tests/cli/view_test.py does"
 TORCH = "needs LibTorch from Python"
+PARQUET = "needs pyarrow and DuckDB: tests/exporter/parquet/fleet_test.py does"
+WHEEL = "tests/install/wheel_test.py does, which ./dev wheel runs"
 NOT_RUN = {
     "./dev build dev": BUILDS,
     "ctest --preset dev -R projection": DEVELOPS,
@@ -43,13 +46,13 @@ NOT_RUN = {
     "./dev bench hot_path": DEVELOPS,
     "./dev bench torch_cost": DEVELOPS,
     "./dev bench python_cost": DEVELOPS,
-    "./dev bench compare_hta": DEVELOPS,
+    "./dev bench compare_peers": DEVELOPS,
     "./dev gpu [PART...]": "needs a GPU",
     "./dev gpu cost": "needs a GPU",
     "./dev workloads --size cpu --device cpu --format both": "runs for hours",
     "RANGEFINDER_UPDATE_GOLDEN=1 ctest --preset dev -R 'install.(symbols|abi)'": DEVELOPS,
     "apt-get install g++ cmake ninja-build pkg-config libfmt-dev libzstd-dev zlib1g-dev libdeflate-dev libsqlite3-dev "
-    "libxxhash-dev libcli11-dev nlohmann-json3-dev libdw-dev catch2": "needs root",
+    "libxxhash-dev libprotozero-dev libcli11-dev nlohmann-json3-dev libdw-dev catch2": "needs root",
     "cmake --preset release && cmake --build build/release && cmake --install build/release --prefix ~/rangefinder": BUILDS,
     "cmake --preset release": BUILDS,
     "cmake --build build/release": BUILDS,
@@ -57,6 +60,17 @@ NOT_RUN = {
     "cmake --preset release -D RANGEFINDER_TORCH_DIR=$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')": BUILDS,
     'cmake --build build/release && cmake --install build/release --prefix "$VIRTUAL_ENV"': BUILDS,
     "pip install ./python": "tests/python/package_test.py does",
+    "./dev wheel": BUILDS,
+    "./dev deb": BUILDS,
+    "./dev reader": BUILDS,
+    "pip install rangefinder-0.1.0-py3-none-manylinux_2_35_x86_64.whl": WHEEL,
+    "cmake -D CMAKE_PREFIX_PATH=$(python -m rangefinder --cmake-dir) ...": WHEEL,
+    "python -m rangefinder build-torch": WHEEL,
+    "python -m rangefinder --cmake-dir": WHEEL,
+    "python -m rangefinder": WHEEL,
+    "rangefinder record -o train.rfcap -- python train.py": TORCH,
+    "rangefinder record -- python train.py": TORCH,
+    "apt-get install ./librangefinder0_*.deb ./rangefinder_*.deb ./librangefinder-dev_*.deb": "needs root",
     "cmake -B build -G Ninja -D CMAKE_PREFIX_PATH=~/rangefinder -D LibTorch_ROOT="
     "$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')": "install.libtorch does",
     "cmake --build build": "follows a command that is listed, or test_cmake_of_the_pages_configures",
@@ -72,12 +86,32 @@ NOT_RUN = {
     "nsys stats -r NAME": "another tool",
     "nsys export --type sqlite": "another tool",
     "dcgmi profile --pause": "another tool",
+    "rangefinder export run/ --format parquet -o fleet/ --job bert --run 7": PARQUET,
+    "rangefinder fleet fleet/ --view stragglers": PARQUET,
+    "rangefinder fleet fleet/ --view kernels --top 20 --job bert": PARQUET,
+    "rangefinder fleet fleet/ --view loss --csv": PARQUET,
+    "pip install pyspark": NETWORK,
+    "python examples/fleet/fleet_job.py --folder fleet --view stragglers --master 'local[2]'": PARQUET,
+    "aws s3 sync fleet/ s3://profiles/fleet/": "needs a cluster",
+    "spark-submit --master yarn --deploy-mode cluster --files stragglers.sql examples/fleet/fleet_job.py --folder "
+    "s3a://profiles/fleet --view stragglers --sql-folder . --output s3a://profiles/answers/stragglers": "needs a cluster",
+    "pip install duckdb": NETWORK,
+    "pip install pyarrow": NETWORK,
+    "python3 -m rangefinder.fleet": PARQUET,
+    "rangefinder view train.rfcap": SERVES,
+    "rangefinder view train.rfcap --peaks peaks.json": SERVES,
+    "rangefinder view train.rfcap --no-open --port 8123": SERVES,
+    "rangefinder view train.rfcap --perfetto": SERVES,
 }
 # Shown like a command, but not one.
 NO_COMMAND = {
     "another profiler holds CUPTI in this process (...): stop it first, or look at its report",
     "rangefinder VERB [options] FILE",
     "rangefinder record [options] -- PROGRAM [ARGUMENTS]",
+    "rangefinder view FILE",
+    "rangefinder query FILE SQL",
+    "rangefinder mcp --folder DIR",
+    "rangefinder fleet DIR --view stragglers|steps|ranges|kernels|loss",
     "rangefinder: FILE at PLACE: REASON",
 }
 EXIT_STATUS = {

@@ -293,12 +293,21 @@ class Check:
         """Names, signatures, structs and enumerations of the C headers, compared with those that were promised."""
         if not shutil.which("abidw") or not shutil.which("abidiff"):
             skip("no abidiff (package abigail-tools)")
-        self.abi_of("rangefinder", self.library, self.source / "tests/install/rangefinder_c.abi", 40)
+        self._exports(self.library, self._abi_of("rangefinder", "rangefinder_c.abi", 40) +
+                      self._abi_of("arrow", "rangefinder_arrow_c.abi", 14))
         if self.options.torch == "1":
-            library = self.one("lib*/**/librangefinder_torch.so").resolve()
-            self.abi_of("torch", library, self.source / "tests/install/rangefinder_torch_c.abi", 12)
+            self._exports(self.one("lib*/**/librangefinder_torch.so").resolve(),
+                          self._abi_of("torch", "rangefinder_torch_c.abi", 12))
 
-    def abi_of(self, header, library, promised, least):
+    def _exports(self, library, declared):
+        exported = set(re.findall(r" T (rf_\w+)$", run(["nm", "-D", "--defined-only", library]), re.M))
+        missing = set(declared) - exported if self.options.recording == "ON" else set()
+        if missing or exported - set(declared):
+            fail(f"the headers declare and {library.name} lacks {missing}; the other way round {exported - set(declared)}")
+
+    def _abi_of(self, header, name, least):
+        """The functions that a C header declares, which are as was promised."""
+        promised = self.source / "tests/install" / name
         folder = self.work / f"abi-{header}"
         folder.mkdir(exist_ok=True)
         functions = self.write_stubs(header, folder / "stubs.c", least)
@@ -308,7 +317,7 @@ class Check:
              "librangefinder_c.so"], cwd=folder)
         version = re.search(r"#define RF_ABI_VERSION (\d+)", self.one("include/rangefinder/c/rangefinder.h").read_text())[1]
         mark = f"<!-- RF_ABI_VERSION {version} -->\n"
-        earlier = promised.read_text()
+        earlier = promised.read_text() if promised.exists() else ""
         released = "## Unreleased\n\nNothing has been released yet" not in (self.source / "CHANGELOG.md").read_text()
         if os.environ.get("RANGEFINDER_UPDATE_GOLDEN") == "1":
             if released and earlier.endswith(mark) and earlier != (folder / "now.abi").read_text() + mark:
@@ -326,11 +335,8 @@ class Check:
         if compared.returncode != 0:
             fail(f"the C interface differs from {promised.name} (set RANGEFINDER_UPDATE_GOLDEN=1 to accept what old "
                  f"programs can live with, and let RF_ABI_VERSION grow):\n{compared.stdout}")
-        exported = set(re.findall(r" T (rf_\w+)$", run(["nm", "-D", "--defined-only", library]), re.M))
-        missing = set(functions) - exported if self.options.recording == "ON" else set()
-        if missing or exported - set(functions):
-            fail(f"the header declares and the library lacks {missing}; the other way round {exported - set(functions)}")
         print(f"{len(functions)} functions of c/{header}.h are as promised")
+        return functions
 
     def write_stubs(self, name, file, least):
         """A definition for each function of the C header, and for each enumeration one that takes it: its debug
@@ -363,7 +369,7 @@ class Check:
                 "no search path of the build machine": not re.search(r"R(UN)?PATH.*\[(?!\$ORIGIN)", dynamic),
                 "stack protector": "__stack_chk_fail" in names,
                 # The components make no call that could be fortified, or only some builds of them do.
-                "fortified calls": not optimised or re.search("_(torch|bench|injection)|nccl", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
+                "fortified calls": not optimised or re.search("_(torch|bench|injection|parquet)|nccl", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
                 "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
                 # No program is linked with the plugin.
                 "soname": not shared or "nccl" in binary.name or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
@@ -383,7 +389,9 @@ class Check:
     def needed(self):
         for binary in self.binaries():
             names = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "--wide", "--dynamic", binary]))
-            allowed = r"librangefinder\.so|lib(torch|c10)" if "torch" in binary.name else r"librangefinder(_bench)?\.so"
+            of_component = re.search("torch|parquet", binary.name)
+            allowed = {"torch": r"librangefinder\.so|lib(torch|c10)", "parquet": r"lib(arrow|parquet)\.so"}.get(
+                of_component and of_component[0], r"librangefinder(_bench)?\.so")
             unexpected = [name for name in names if not (MAY_NEED.match(name) or re.match(allowed, name))]
             if not names or unexpected:
                 fail(f"{binary.name} needs {unexpected or 'nothing, which cannot be'}")

@@ -23,8 +23,8 @@ import sys
 # What both halves stand on, what records, what reads; rooms that join the halves are named, not guessed.
 SHARED = {"base", "clock", "format"}
 RECORDING = {"buffer", "source", "session", "injection"}
-READING = {"capture", "timeline", "importer", "projection", "analysis", "report", "exporter"}
-JOINING = {"summary", "doctor", "capi", "bench", "cli"}
+READING = {"capture", "timeline", "importer", "projection", "analysis", "report", "query", "exporter"}
+JOINING = {"summary", "doctor", "capi", "mcp", "bench", "cli"}
 
 CXX17 = set("""
 algorithm any array atomic bitset cassert ccomplex cctype cerrno cfenv cfloat charconv chrono cinttypes climits

@@ -228,9 +228,20 @@ if __name__ == "__main__":
             self.assertEqual(self.counts(f"{self.capture}.{way}"), {"work": 2, "work/inner": 2}, way)
 
 
+class UnderRecord(support.TestCase):
+    def test_a_program_that_uses_neither_nvtx_nor_cuda_is_recorded(self):
+        injection = os.path.join(os.path.dirname(os.environ["RANGEFINDER_LIBRARY"]), "librangefinder_injection.so")
+        if not os.path.exists(injection):
+            self.skipTest("built without the injection library")
+        self.run_program("import rangefinder\nwith rangefinder.range('seen'): pass",
+                         NVTX_INJECTION64_PATH=injection, RANGEFINDER_RECORD=str(self.capture))
+        self.assertEqual(self.counts(), {"seen": 1})
+
+
 class Finds(support.TestCase):
     def test_a_library_without_the_recording_half_reads(self):
-        reading = [name for name in rangefinder._abi.FUNCTIONS if not name.startswith(rangefinder._abi._RECORDING)]
+        declared = [*rangefinder._abi.FUNCTIONS, *rangefinder.capture.FUNCTIONS, *rangefinder.parquet.FUNCTIONS]
+        reading = [name for name in declared if not name.startswith(rangefinder._abi._RECORDING)]
         self.assertTrue({"rf_report", "rf_health_at", "rf_capture_inspect"} <= set(reading))
         for name, functions in (("reader", reading), ("other", reading[:-1])):
             source = "".join(f"long {function}(void) {{ return 1; }}\n" for function in functions)
@@ -266,11 +277,12 @@ for call in (lambda: rangefinder.range("x"), lambda: rangefinder.Session("x"), l
         shutil.copytree(os.path.dirname(rangefinder.__file__), package)
         environment = {"RANGEFINDER_LIBRARY": "", "PYTHONPATH": str(self.folder)}
         text = self.run_program("import rangefinder", status=1, **environment)
-        for place in (package / "librangefinder.so.0", sys.prefix + "/lib/librangefinder.so.0", "RANGEFINDER_LIBRARY"):
+        for place in (package / "_prefix/lib/librangefinder.so.0", sys.prefix + "/lib/librangefinder.so.0", "RANGEFINDER_LIBRARY"):
             self.assertIn(str(place), text)
-        os.symlink(os.environ["RANGEFINDER_LIBRARY"], package / "librangefinder.so.0")
+        (package / "_prefix/lib").mkdir(parents=True)
+        os.symlink(os.environ["RANGEFINDER_LIBRARY"], package / "_prefix/lib/librangefinder.so.0")
         found = self.run_program("import rangefinder; print(rangefinder._abi.library._name)", **environment)
-        self.assertEqual(found, f"{package}/librangefinder.so.0\n")
+        self.assertEqual(found, f"{package}/_prefix/lib/librangefinder.so.0\n")
 
 
 if __name__ == "__main__":

@@ -151,6 +151,22 @@ class Reading(support.TestCase):
         group = rangefinder.key_averages(trace)["aten::mm"]
         self.assertEqual((group.calls, group.flops, group.calls_without_flops), (3, 48, 2))
 
+    def test_a_page_is_written(self):
+        page = self.folder / "page.html"
+        told = []
+        done = rangefinder.export_html(self.capture, page, title="a </script> title", progress=lambda *at: told.append(at))
+        self.assertEqual((done.output_bytes, done.left_out), (page.stat().st_size, 0))
+        self.assertGreater(done.slices, 0)
+        text = page.read_text()
+        self.assertIn("a \\u003c/script\\u003e title", text)
+        self.assertNotIn("a </script> title", text)
+        with self.assertRaises(Error) as exists:
+            rangefinder.export_html(self.capture, page)
+        self.assertEqual(exists.exception.code, Status.EXISTS)
+        with self.assertRaises(Error) as few:
+            rangefinder.export_html(self.capture, page, replace=True, most_slices=10)
+        self.assertEqual(few.exception.code, Status.INVALID_ARGUMENT)
+
     def test_captures_are_inspected_and_repaired(self):
         info = rangefinder.inspect(self.capture, deep=True)
         self.assertEqual((info.path, info.findings, info.ended_cleanly), (str(self.capture), [], True))

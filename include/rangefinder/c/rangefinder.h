@@ -616,6 +616,36 @@ RF_API rf_status rf_snapshot_options_init(rf_snapshot_options* options, size_t s
 RF_API rf_status rf_export_memory_snapshot_with(const char* input, const char* output,
                                                 const rf_snapshot_options* options) RF_NOEXCEPT;
 
+/// rf_html_options_init sets the defaults, which stand behind each member.
+typedef struct rf_html_options {
+  size_t struct_size;
+  const char* title;          ///< what the recording is called on the page; null: the name of the input file
+  uint64_t most_slices;       ///< of more, short ones that are neighbours become one; 1,000,000
+  uint64_t max_memory_bytes;  ///< as in rf_report_options
+  uint32_t attribution;       ///< an rf_attribution; auto
+  bool replace;               ///< an output file that exists; false
+  bool reserved[3];           ///< false
+  /// As in rf_chrome_options, of bytes read. May be null.
+  bool (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+} rf_html_options;
+
+/// What an export as a page did. The caller sets struct_size.
+typedef struct rf_html_report {
+  size_t struct_size;
+  uint64_t slices;    ///< on the page's timeline
+  uint64_t left_out;  ///< slices, samples and rows that are not in it, or only as a part of another; the page says why
+  uint64_t output_bytes;
+} rf_html_report;
+
+RF_API rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) RF_NOEXCEPT;
+/// Writes one HTML file with everything to look at, which works from disk; as export_html of exporters.hpp. `output`
+/// "-" is standard output; `options` and `report` may be null.
+///
+/// Errors: as of rf_export_chrome_trace.
+RF_API rf_status rf_export_html(const char* input, const char* output, const rf_html_options* options,
+                                rf_html_report* report) RF_CALLS_BACK;
+
 typedef enum rf_report_format {
   RF_REPORT_TEXT = 0,  ///< aligned columns for people
   RF_REPORT_CSV = 1,   ///< exact numbers, units in the header
@@ -798,6 +828,63 @@ RF_API void rf_capture_free(rf_capture* capture) RF_NOEXCEPT;
 /// Errors: as of rf_capture_inspect; RF_STATUS_EXISTS, RF_STATUS_IO.
 RF_API rf_status rf_capture_repair(const char* damaged, const char* repaired, bool replace,
                                    uint64_t* records) RF_NOEXCEPT;
+
+// ---- queries ------------------------------------------------------------------------------------------------------
+
+/// SQL over an input: docs/reference/query-schema.md lists tables and columns. A query only reads; statements that
+/// write, attach a file, load an extension or set something are refused.
+///
+///   rf_query* query;
+///   rf_rows* rows;
+///   if (rf_query_open(&path, 1, NULL, &query) != RF_STATUS_OK) return fail();
+///   if (rf_query_run(query, "SELECT name, duration_ns FROM activities", NULL, &rows) != RF_STATUS_OK) return fail();
+typedef struct rf_query rf_query;
+/// The result of one query.
+typedef struct rf_rows rf_rows;
+
+/// rf_query_options_init sets the defaults, which stand behind each member.
+typedef struct rf_query_options {
+  size_t struct_size;
+  uint64_t timeout_ms;        ///< a query that takes longer is ended; 0: never; 30,000
+  uint64_t max_rows;          ///< of a result; 0: all; 100,000
+  uint64_t max_query_bytes;   ///< memory of a query for sorting, grouping and its result; 0: no limit; 1 GiB
+  uint64_t max_memory_bytes;  ///< of reading the input, as in rf_report_options
+  uint32_t attribution;       ///< an rf_attribution; auto; of rf_query_open
+  bool annotations;           ///< ranges of the program take part; true; of rf_query_open
+  bool operators;             ///< operators of a framework take part; false; of rf_query_open
+  bool reserved[2];           ///< false
+} rf_query_options;
+
+RF_API rf_status rf_query_options_init(rf_query_options* options, size_t struct_size) RF_NOEXCEPT;
+/// Reads captures, traces or folders of them as one job, or an export. `options` may be null.
+///
+/// Errors: as of rf_report_job.
+RF_API rf_status rf_query_open(const char* const* inputs, size_t count, const rf_query_options* options,
+                               rf_query** query) RF_NOEXCEPT;
+/// Runs one SELECT. `options` may be null. The rows are freed by rf_rows_free, before or after the query.
+///
+/// Errors: RF_STATUS_INVALID_ARGUMENT for SQL that is wrong or refused; RF_STATUS_TIMEOUT, RF_STATUS_TOO_LARGE for what
+///         passes a limit.
+RF_API rf_status rf_query_run(rf_query* query, const char* sql, const rf_query_options* options,
+                              rf_rows** rows) RF_NOEXCEPT;
+/// The same as a text, to be freed. `format`: an rf_report_format.
+RF_API rf_status rf_query_text(rf_query* query, const char* sql, const rf_query_options* options, uint32_t format,
+                               rf_text** text) RF_NOEXCEPT;
+RF_API void rf_query_free(rf_query* query) RF_NOEXCEPT;
+/// Tables and columns as a text, to be freed.
+RF_API rf_status rf_query_schema(rf_text** text) RF_NOEXCEPT;
+
+/// 0 for null.
+RF_API size_t rf_rows_count(const rf_rows* rows) RF_NOEXCEPT;
+RF_API size_t rf_rows_column_count(const rf_rows* rows) RF_NOEXCEPT;
+/// Null past the last one. Holds until the rows are freed.
+RF_API const char* rf_rows_column_name(const rf_rows* rows, size_t column) RF_NOEXCEPT;
+/// There were more rows than max_rows; false for null.
+RF_API bool rf_rows_truncated(const rf_rows* rows) RF_NOEXCEPT;
+/// RF_VALUE_NONE for NULL, RF_VALUE_SIGNED, RF_VALUE_DOUBLE or RF_VALUE_TEXT. A text holds until the rows are freed.
+/// RF_STATUS_NOT_FOUND past the last row or column.
+RF_API rf_status rf_rows_value(const rf_rows* rows, size_t row, size_t column, rf_value* value) RF_NOEXCEPT;
+RF_API void rf_rows_free(rf_rows* rows) RF_NOEXCEPT;
 
 // ---- doctor -------------------------------------------------------------------------------------------------------
 

@@ -135,6 +135,10 @@ class OptionalTableColumn {
   }
   /// True while every row has the default.
   bool empty() const noexcept { return values_.empty() && narrow_.empty(); }
+  /// Where the values of that many rows, all of the table's, stand one after the other; null where they do not.
+  const value_type* contiguous(std::size_t rows) const noexcept {
+    return values_.size() == rows && rows != 0 ? values_.begin() : nullptr;
+  }
 
  private:
   template <typename Derived, typename RowType>

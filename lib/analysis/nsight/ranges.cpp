@@ -13,10 +13,7 @@ namespace {
 
 bool chosen(const Timeline& timeline, RangeIndex range, RangeChoice choice) noexcept {
   const RangeTable& ranges = timeline.ranges;
-  // Nsight does not tell operators from what the program's author wrote: both are NVTX.
-  const bool is_nvtx = ranges.kind[range] == RangeKind::kAnnotation ||
-                       (ranges.kind[range] == RangeKind::kOperator && timeline.format == InputFormat::kNsight);
-  if (!is_nvtx || (ranges.flags[range] & kBeforeRecording) != 0) return false;
+  if (!is_nvtx(timeline, range) || (ranges.flags[range] & kBeforeRecording) != 0) return false;
   switch (choice) {
     case RangeChoice::kAll:
       return true;
@@ -31,6 +28,11 @@ bool chosen(const Timeline& timeline, RangeIndex range, RangeChoice choice) noex
 }
 
 }  // namespace
+
+bool is_nvtx(const Timeline& timeline, RangeIndex range) noexcept {
+  const RangeKind kind = timeline.ranges.kind[range];
+  return kind == RangeKind::kAnnotation || (kind == RangeKind::kOperator && timeline.format == InputFormat::kNsight);
+}
 
 std::int64_t range_id(const Timeline& timeline, RangeIndex range) noexcept {
   const std::int64_t row = timeline.ranges.source_row[range];

@@ -18,6 +18,9 @@
 
 namespace rangefinder::analysis::nsight {
 
+/// Whether it is one to Nsight, which does not tell operators from what the program's author wrote: both are NVTX.
+bool is_nvtx(const Timeline& timeline, RangeIndex range) noexcept;
+
 /// The number that Nsight calls RangeId: the row of the NVTX event; position from 1 for other inputs.
 std::int64_t range_id(const Timeline& timeline, RangeIndex range) noexcept;
 

@@ -11,23 +11,27 @@
     print(rangefinder.report(session.output, "tree"))
 
 rangefinder.torch marks modules and gives backward work to them. Importing loads librangefinder.so:
-RANGEFINDER_LIBRARY, then the prefix of this Python, then where the system's loader looks.
+RANGEFINDER_LIBRARY, then that of the wheel, then the prefix of this Python, then where the system's loader looks.
+`python -m rangefinder --help` says what else a wheel holds.
 """
 from . import torch
 from ._abi import Error, Status
 from ._version import __version__
+from .capture import ArrowTable, Capture, open
+from .parquet import ParquetReport, export_parquet
+from .querying import QueryDatabase, QueryRows, query, query_schema
 from .ranges import (Range, counter, end_range, mark, pop_range, pop_ranges_to, push_range, range, range_depth,
                      start_range)
-from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, DoctorFinding, KeyAverages, OperatorGroup,
-                      ReportView, doctor, export_chrome_trace, export_memory_snapshot, inspect, key_averages, repair,
+from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, DoctorFinding, HtmlReport, KeyAverages, OperatorGroup,
+                      ReportView, doctor, export_chrome_trace, export_html, export_memory_snapshot, inspect, key_averages, repair,
                       report, report_views)
 from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
 
 __all__ = [
-    "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "DoctorFinding",
-    "Health", "HealthEntry", "KeyAverages", "OperatorGroup", "Range", "ReportView", "Session",
+    "ArrowTable", "Capture", "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "DoctorFinding",
+    "Health", "HealthEntry", "HtmlReport", "KeyAverages", "OperatorGroup", "ParquetReport", "QueryDatabase", "QueryRows", "Range", "ReportView", "Session",
     "Status", "Summary", "SummaryRow",
-    "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_memory_snapshot", "inspect",
-    "key_averages", "mark", "pop_range", "pop_ranges_to", "prepare", "push_range", "range", "range_depth", "repair", "report",
+    "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_html", "export_memory_snapshot", "export_parquet", "inspect",
+    "key_averages", "mark", "open", "pop_range", "pop_ranges_to", "prepare", "push_range", "query", "query_schema", "range", "range_depth", "repair", "report",
     "report_views", "start_range", "torch",
 ]

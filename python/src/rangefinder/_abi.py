@@ -338,6 +338,29 @@ class SnapshotOptions(ctypes.Structure):
     ]
 
 
+class HtmlOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("title", c_char_p),
+        ("most_slices", c_uint64),
+        ("max_memory_bytes", c_uint64),
+        ("attribution", c_uint32),
+        ("replace", c_bool),
+        ("reserved", c_bool * 3),
+        ("progress", ProgressCallback),
+        ("progress_user", c_void_p),
+    ]
+
+
+class HtmlReport(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("slices", c_uint64),
+        ("left_out", c_uint64),
+        ("output_bytes", c_uint64),
+    ]
+
+
 class ChromeReport(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -387,6 +410,20 @@ class ReportView(ctypes.Structure):
         ("name", c_char_p),
         ("description", c_char_p),
         ("nsight_compatible", c_bool),
+    ]
+
+
+class QueryOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("timeout_ms", c_uint64),
+        ("max_rows", c_uint64),
+        ("max_query_bytes", c_uint64),
+        ("max_memory_bytes", c_uint64),
+        ("attribution", c_uint32),
+        ("annotations", c_bool),
+        ("operators", c_bool),
+        ("reserved", c_bool * 2),
     ]
 
 
@@ -507,8 +544,11 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_chrome_options": ChromeOptions,
     "rf_snapshot_options": SnapshotOptions,
     "rf_chrome_report": ChromeReport,
+    "rf_html_options": HtmlOptions,
+    "rf_html_report": HtmlReport,
     "rf_report_options": ReportOptions,
     "rf_report_view": ReportView,
+    "rf_query_options": QueryOptions,
     "rf_operator_group": OperatorGroup,
     "rf_capture_facts": CaptureFacts,
     "rf_capture_content": CaptureContent,
@@ -607,6 +647,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_summary_free": (None, [HANDLE]),
     "rf_chrome_options_init": (c_int, [POINTER(ChromeOptions), c_size_t]),
     "rf_export_chrome_trace": (c_int, [c_char_p, c_char_p, POINTER(ChromeOptions), POINTER(ChromeReport)]),
+    "rf_html_options_init": (c_int, [POINTER(HtmlOptions), c_size_t]),
+    "rf_export_html": (c_int, [c_char_p, c_char_p, POINTER(HtmlOptions), POINTER(HtmlReport)]),
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
     "rf_snapshot_options_init": (c_int, [POINTER(SnapshotOptions), c_size_t]),
     "rf_export_memory_snapshot_with": (c_int, [c_char_p, c_char_p, POINTER(SnapshotOptions)]),
@@ -615,6 +657,18 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_report_job": (c_int, [POINTER(c_char_p), c_size_t, POINTER(ReportOptions), NEW_HANDLE]),
     "rf_report_view_count": (c_size_t, []),
     "rf_report_view_at": (c_int, [c_size_t, POINTER(ReportView)]),
+    "rf_query_options_init": (c_int, [POINTER(QueryOptions), c_size_t]),
+    "rf_query_open": (c_int, [POINTER(c_char_p), c_size_t, POINTER(QueryOptions), NEW_HANDLE]),
+    "rf_query_run": (c_int, [HANDLE, c_char_p, POINTER(QueryOptions), NEW_HANDLE]),
+    "rf_query_text": (c_int, [HANDLE, c_char_p, POINTER(QueryOptions), c_uint32, NEW_HANDLE]),
+    "rf_query_free": (None, [HANDLE]),
+    "rf_query_schema": (c_int, [NEW_HANDLE]),
+    "rf_rows_count": (c_size_t, [HANDLE]),
+    "rf_rows_column_count": (c_size_t, [HANDLE]),
+    "rf_rows_column_name": (c_char_p, [HANDLE, c_size_t]),
+    "rf_rows_truncated": (c_bool, [HANDLE]),
+    "rf_rows_value": (c_int, [HANDLE, c_size_t, c_size_t, POINTER(Value)]),
+    "rf_rows_free": (None, [HANDLE]),
     "rf_key_averages_load": (c_int, [c_char_p, c_bool, NEW_HANDLE]),
     "rf_key_averages_count": (c_size_t, [HANDLE]),
     "rf_key_averages_at": (c_int, [HANDLE, c_size_t, POINTER(OperatorGroup)]),
@@ -659,6 +713,7 @@ TORCH_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
 }
 
 library = _library.load()
+_library.start_recording()
 
 # Not there in libraries that were built without the recording half: these read files all the same.
 _RECORDING = ("rf_name_", "rf_category_", "rf_range_", "rf_listening", "rf_mark", "rf_counter", "rf_session_", "rf_prepare",
@@ -714,16 +769,19 @@ _NAMES = {
     "collective_options_init": "torch.CollectiveRecording", "collective_recording_start": "torch.CollectiveRecording",
     "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
     "device_memory_snapshot": "torch.memory_snapshot", "doctor_run": "doctor",
-    "export_memory_snapshot_with": "export_memory_snapshot", "host_memory_get": "torch.host_memory",
+    "export_memory_snapshot_with": "export_memory_snapshot", "html_options_init": "export_html",
+    "host_memory_get": "torch.host_memory",
     "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
     "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
     "operator_recording_start": "torch.OperatorRecording", "range_push": "range", "range_push_text": "range",
     "range_push_with": "range", "report_job": "report", "report_options_init": "report", "report_view_at": "report_views",
+    "query_schema": "query_schema",
     "session_options_init": "Session", "session_options_text": "Session", "session_start": "Session", "session_free": "Session.stop",
-    "snapshot_options_init": "export_memory_snapshot",
+    "snapshot_options_init": "export_memory_snapshot", "table_at": "Capture.tables", "timeline_load": "open",
+    "timeline_table": "Capture.arrow", "timeline_view": "Capture.arrow_view", "parquet_options_init": "export_parquet",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
-             "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor"}
+             "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor", "query_": "query", "rows_": "query"}
 
 
 def _name_in_python(function: str) -> str:

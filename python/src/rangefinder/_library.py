@@ -10,6 +10,8 @@ import sysconfig
 from typing import Iterator
 
 NAME = "librangefinder.so.0"
+INJECTION = "librangefinder_injection.so"
+PREFIX = pathlib.Path(__file__).resolve().parent / "_prefix"  # a wheel has everything here, as `cmake --install` leaves it
 
 
 def places() -> Iterator[str]:
@@ -18,7 +20,7 @@ def places() -> Iterator[str]:
     if given:
         yield given  # nothing else: a mistake in it must show
         return
-    yield str(pathlib.Path(__file__).resolve().parent / NAME)
+    yield str(PREFIX / "lib" / NAME)
     for folder in ("lib", "lib64", f"lib/{sysconfig.get_config_var('MULTIARCH')}"):
         yield str(pathlib.Path(sys.prefix) / folder / NAME)
     yield NAME  # where the system's loader looks: LD_LIBRARY_PATH, ldconfig
@@ -43,3 +45,15 @@ def load() -> ctypes.CDLL:
         "rangefinder: no library to load. Tried\n  " + "\n  ".join(tried) + "\nBuild it and install it into this "
         f"environment (cmake --install build/release --prefix {sys.prefix}), or set RANGEFINDER_LIBRARY to the path "
         f"of {NAME}")
+
+
+def start_recording() -> None:
+    """Under `rangefinder record`, where NVTX or CUDA start the recording of other programs: one whose ranges are made with
+    this package may use neither. Comes after load(), so that both use one library."""
+    path = os.environ.get("NVTX_INJECTION64_PATH", "")
+    if "RANGEFINDER_RECORD" not in os.environ or not os.path.basename(path).startswith(INJECTION):
+        return
+    try:
+        ctypes.CDLL(path).rf_injection_start()
+    except (OSError, AttributeError):  # of another version; `record` says at its end that nothing was recorded
+        pass

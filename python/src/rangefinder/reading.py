@@ -106,6 +106,19 @@ def report_views() -> List[ReportView]:
     return views
 
 
+def _teller(progress: Callable[[int, int], Any], raised: List[BaseException]) -> Any:
+    """What the library calls: False, or something raised, ends the work. Keep it until then."""
+
+    def tell(_: Any, done: int, total: int) -> bool:
+        try:
+            return progress(done, total) is not False
+        except BaseException as error:
+            raised.append(error)
+            return False
+
+    return _abi.ProgressCallback(tell)
+
+
 def export_chrome_trace(
     input: Path,
     output: Path,
@@ -141,16 +154,7 @@ def export_chrome_trace(
     given = {name: value for name, value in locals().items() if name not in ("input", "output")}
     raised: List[BaseException] = []
     if progress is not None:
-        wanted = progress
-
-        def tell(_: Any, done: int, total: int) -> bool:
-            try:
-                return wanted(done, total) is not False
-            except BaseException as error:
-                raised.append(error)
-                return False
-
-        given["progress"] = _abi.ProgressCallback(tell)
+        given["progress"] = _teller(progress, raised)
     options = _abi.options("rf_chrome_options", given)
     done = _abi.sized(_abi.ChromeReport)
     status = _abi.library.rf_export_chrome_trace(_abi.path(input), _abi.path(output), ctypes.byref(options),
@@ -159,6 +163,47 @@ def export_chrome_trace(
         raise raised[0]
     _abi.check(status)
     return ChromeReport(**_abi.members(done))
+
+
+@dataclasses.dataclass(frozen=True)
+class HtmlReport:
+    """What an export as a page did."""
+
+    slices: int  #: on the page's timeline
+    left_out: int  #: slices, samples and rows that are not in it, or only as a part of another; the page says why
+    output_bytes: int
+
+
+def export_html(
+    input: Path,
+    output: Path,
+    *,
+    title: Optional[str] = None,
+    attribution: Optional[str] = None,
+    replace: Optional[bool] = None,
+    most_slices: Optional[int] = None,
+    progress: Optional[Callable[[int, int], Any]] = None,
+    max_memory_bytes: Optional[int] = None,
+) -> HtmlReport:
+    """Writes one HTML file with everything to look at: verdict, steps, ranges, timeline, roofline, memory, ranks, advice.
+
+    It works from disk and loads nothing from a network. `title`: what the recording is called on it; the name of the input
+    file. `most_slices`: of more, short ones that are neighbours become one; 1,000,000. `attribution`, `replace`, `progress`
+    and `max_memory_bytes` as of export_chrome_trace.
+
+    Errors: as export_chrome_trace; INVALID_ARGUMENT for `most_slices` below 1,000.
+    """
+    given = {name: value for name, value in locals().items() if name not in ("input", "output")}
+    raised: List[BaseException] = []
+    if progress is not None:
+        given["progress"] = _teller(progress, raised)
+    options = _abi.options("rf_html_options", given)
+    done = _abi.sized(_abi.HtmlReport)
+    status = _abi.library.rf_export_html(_abi.path(input), _abi.path(output), ctypes.byref(options), ctypes.byref(done))
+    if raised:
+        raise raised[0]
+    _abi.check(status)
+    return HtmlReport(**_abi.members(done))
 
 
 def export_memory_snapshot(

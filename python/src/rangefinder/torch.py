@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Dict, List, Optional, Tuple, TypeVar, Union
 
 from . import _abi
+from . import _torch_build as torch_build
 from . import ranges
 from .ranges import Range, _close_interrupted, _depth, _module_calls
 
@@ -38,12 +39,15 @@ def enable() -> None:
         import torch, rangefinder
         rangefinder.torch.enable()
 
-    The component is looked for beside librangefinder.so; RANGEFINDER_TORCH_LIBRARY in the environment names another.
+    The component is looked for beside librangefinder.so; RANGEFINDER_TORCH_LIBRARY in the environment names another. A
+    wheel of rangefinder holds its sources: they are compiled once for each version of torch and kept in ~/.cache.
+    `python -m rangefinder build-torch` does that beforehand, RANGEFINDER_BUILD_TORCH=off forbids it here.
 
-    Errors:  ImportError where torch is not installed, where the component is absent or built for another version of
-             torch, and where it cannot be loaded. The program may go on without it.
-    Threads: call it while no operator runs.
-    Cost:    once, some milliseconds; then what a range takes for asking LibTorch for a number, while a session records.
+    Errors:  ImportError where torch is not installed, where the component is absent and cannot be built (no compiler),
+             where it was built for another version of torch, and where it cannot be loaded. The program may go on
+             without it.
+    Threads: call it while no operator runs. Processes that build at the same time wait for the first of them.
+    Cost:    once, some milliseconds, or a minute or two for building; then what a range takes for asking LibTorch for a number, while a session records.
     """
     global _component
     if _component is not None:
@@ -52,7 +56,7 @@ def enable() -> None:
         import torch
     except ImportError as error:
         raise ImportError("rangefinder.torch.enable: torch cannot be imported: " + str(error)) from error
-    path = _place()
+    path = _place(torch)
     built_for, used = _version_built_for(path), torch.__version__.split("+")[0]
     if built_for != used:  # it would be loaded, and misread what this torch passes to it
         raise ImportError(f"rangefinder.torch.enable: {path} was built for torch {built_for}, and this is torch {used}. "
@@ -74,17 +78,28 @@ def _enabled() -> ctypes.CDLL:
     return _component
 
 
-def _place() -> str:
+def _place(torch: Any) -> str:
     given = os.environ.get("RANGEFINDER_TORCH_LIBRARY")
     if given:
         return given
     core = _abi.library_path()
     path = pathlib.Path(core).parent / NAME
-    if not path.exists():
+    if path.exists():
+        return str(path)
+    if torch_build.sources() is None:
         raise ImportError(f"rangefinder.torch.enable: {path} is not there, beside {core}: rangefinder was built without "
                           "LibTorch. Build it with -D RANGEFINDER_TORCH=ON -D RANGEFINDER_TORCH_DIR=<folder torch>, or "
                           "set RANGEFINDER_TORCH_LIBRARY to the path of " + NAME)
-    return str(path)
+    try:
+        if os.environ.get("RANGEFINDER_BUILD_TORCH", "on") != "off":
+            return str(torch_build.build(torch))
+        built = torch_build.place(torch)
+    except torch_build.CannotBuild as error:
+        raise ImportError(f"rangefinder.torch.enable: {error}") from error
+    if not built.exists():
+        raise ImportError(f"rangefinder.torch.enable: {built} is not there and RANGEFINDER_BUILD_TORCH=off forbids to "
+                          "build it here. Run `python -m rangefinder build-torch` beforehand")
+    return str(built)
 
 
 def _version_built_for(path: str) -> str:
