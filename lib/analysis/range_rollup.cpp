@@ -3,6 +3,7 @@
 
 #include "analysis/arrange.hpp"
 #include "analysis/range_forest.hpp"
+#include "projection/figures.hpp"
 #include "projection/flat_map.hpp"
 #include "projection/large_vector.hpp"
 
@@ -182,10 +183,11 @@ void RangeRollup::take_host(RangeIndex range, std::uint32_t group, bool is_insid
   const bool is_run = ranges.is_run(range);
   total.count += is_run ? 1 : 0;
   if ((ranges.flags[range] & kBeforeRecording) == 0)
-    total.host_self_ns += ranges.end_ns[range] - ranges.begin_ns[range];
+    total.host_self_ns =
+        projection::plus(total.host_self_ns, projection::minus(ranges.end_ns[range], ranges.begin_ns[range]));
   if (!is_run || (is_inside_its_like && ranges.style[range] != RangeStyle::kStartEnd)) return;
   const std::int64_t host = ranges.run_ns(range);
-  total.host_ns += host;
+  total.host_ns = projection::plus(total.host_ns, host);
   ++total.host_count;
   if (wants_spread_) lengths_.add(total, group, host);
 }
@@ -229,10 +231,12 @@ void RangeRollup::take_from_parent(RangeIndex range) {
     taken = covered_[window_->key(parent)].add(begin, end);
   } else {
     begin = std::max(begin, covered_until_[parent]);
-    taken = std::max<std::int64_t>(0, end - begin);
+    taken = projection::Interval(begin, end).length();
     covered_until_[parent] = std::max(covered_until_[parent], end);
   }
-  if (taken != 0 && group_of_[parent] != kNone) groups_.rows[group_of_[parent]].host_self_ns -= taken;
+  if (taken == 0 || group_of_[parent] == kNone) return;
+  std::int64_t& self_ns = groups_.rows[group_of_[parent]].host_self_ns;
+  self_ns = projection::minus(self_ns, taken);
 }
 
 void RangeRollup::note_first(RangeIndex range, std::uint32_t group) {

@@ -78,10 +78,11 @@ class RangeTable : public detail::Table<RangeTable, RangeRow> {
   /// Whether the row counts as a run of its range: the last one of a range that was suspended, and none from before the
   /// recording.
   bool is_run(RangeIndex range) const noexcept { return (flags[range] & (kBeforeRecording | kSuspended)) == 0; }
-  /// The host time of that run, with the time in which it was suspended.
+  /// The host time of that run, with the time in which it was suspended. Files can claim any time: it wraps around.
   std::int64_t run_ns(RangeIndex range) const noexcept {
     const std::int64_t opened = (flags[range] & kResumed) != 0 ? opened_ns[range] : kNoTime;
-    return end_ns[range] - (opened != kNoTime ? opened : begin_ns[range]);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(end_ns[range]) -
+                                     static_cast<std::uint64_t>(opened != kNoTime ? opened : begin_ns[range]));
   }
 
   /// Appends rows with default values up to `rows`, for input that gives ranges out of order; `set` fills them.

@@ -464,8 +464,10 @@ class PerfettoReader {
           break;
         case pf::stage::kExtraData: {
           std::string key, value;
-          each(bytes_of(in),
-               [&](pbf_reader& extra) { (extra.tag() == pf::stage::kExtraName ? key : value) = extra.get_string(); });
+          each(bytes_of(in), [&](pbf_reader& extra) {
+            std::string& text = extra.tag() == pf::stage::kExtraName ? key : value;  // reading forgets the tag
+            text = extra.get_string();
+          });
           CHECK(slice.arguments.emplace(key, value).second);
           break;
         }
