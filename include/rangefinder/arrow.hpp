@@ -36,7 +36,7 @@ RANGEFINDER_EXPORT std::vector<ArrowTableInfo> arrow_tables();
 ///          left alone then.
 /// Threads: any; the timeline must not be changed while an array is in use.
 /// Cost:    a bit a row for columns that have nulls, and a copy of all names.
-RANGEFINDER_EXPORT Status export_arrow_table(std::shared_ptr<const Timeline> timeline, std::string_view table,
+RANGEFINDER_EXPORT Status export_arrow_table(const std::shared_ptr<const Timeline>& timeline, std::string_view table,
                                              ArrowArrayStream* out);
 
 /// A view of report_views() as a stream of one batch, which is a copy: the columns of the view under their keys in

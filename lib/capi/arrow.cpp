@@ -35,7 +35,7 @@ void keep(rf_capsule_pointer get_pointer) noexcept {
   capsule_pointer.compare_exchange_strong(none, get_pointer, std::memory_order_acq_rel);
 }
 
-constexpr std::size_t kLeastParquetOptions = RANGEFINDER_SIZE_UP_TO(rf_parquet_options, writer);
+constexpr std::size_t kLeastParquetOptions = offsetof(rf_parquet_options, writer) + sizeof(void*);
 
 rf_parquet_options default_parquet_options() noexcept {
   const rangefinder::ParquetExportOptions from;

@@ -160,7 +160,7 @@ Status Database::read_rows(sqlite3_stmt* statement, const QueryLimits& limits, G
     }
     std::vector<QueryValue>& row = result.rows.emplace_back();
     row.reserve(static_cast<std::size_t>(columns));
-    bytes += sizeof row;
+    bytes += sizeof(std::vector<QueryValue>);
     for (int i = 0; i < columns; ++i) bytes += bytes_of(row.emplace_back(value_of(statement, i)));
     if (guard.check(bytes) != Guard::Verdict::kGoOn) return guard.error();
   }

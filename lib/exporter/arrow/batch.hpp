@@ -54,7 +54,10 @@ std::shared_ptr<T[]> zeros(std::size_t count) {
 class Bits {
  public:
   explicit Bits(std::size_t count) : bytes_(zeros<std::uint8_t>((count + 7) / 8)) {}
-  void set(std::size_t at) noexcept { bytes_[at / 8] = static_cast<std::uint8_t>(bytes_[at / 8] | 1u << (at % 8)); }
+  void set(std::size_t at) noexcept {
+    std::uint8_t& byte = bytes_[static_cast<std::ptrdiff_t>(at / 8)];
+    byte = static_cast<std::uint8_t>(byte | 1u << (at % 8));
+  }
   Buffer buffer() const { return {bytes_.get(), bytes_}; }
 
  private:

@@ -12,7 +12,7 @@ using SharedTimeline = std::shared_ptr<const Timeline>;
 using SharedTexts = std::shared_ptr<const Column>;
 }  // namespace
 
-Batch activities(SharedTimeline timeline, SharedTexts texts) {
+Batch activities(const SharedTimeline& timeline, SharedTexts texts) {
   const ActivityTable& table = timeline->activities;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.words("kind", table.kind, kActivityKindWords)
@@ -36,7 +36,7 @@ Batch activities(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch calls(SharedTimeline timeline, SharedTexts texts) {
+Batch calls(const SharedTimeline& timeline, SharedTexts texts) {
   const CallTable& table = timeline->calls;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.names("name", table.name)
@@ -51,7 +51,7 @@ Batch calls(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch launches(SharedTimeline timeline, SharedTexts texts) {
+Batch launches(const SharedTimeline& timeline, SharedTexts texts) {
   const LaunchTable& table = timeline->launches;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("process", table.process)
@@ -64,7 +64,7 @@ Batch launches(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch ranges(SharedTimeline timeline, SharedTexts texts) {
+Batch ranges(const SharedTimeline& timeline, SharedTexts texts) {
   const RangeTable& table = timeline->ranges;
   TableColumns columns(timeline, table.size(), std::move(texts));
   const auto flag = [&](const char* name, std::uint8_t bit) {
@@ -91,7 +91,7 @@ Batch ranges(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch steps(SharedTimeline timeline, SharedTexts texts) {
+Batch steps(const SharedTimeline& timeline, SharedTexts texts) {
   const StepTable& table = timeline->steps;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.numbers("number", table.number)
@@ -102,7 +102,7 @@ Batch steps(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch collectives(SharedTimeline timeline, SharedTexts texts) {
+Batch collectives(const SharedTimeline& timeline, SharedTexts texts) {
   const CollectiveTable& table = timeline->collectives;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.words("kind", table.kind, kCollectiveKindWords)
@@ -131,7 +131,7 @@ Batch collectives(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch syncs(SharedTimeline timeline, SharedTexts texts) {
+Batch syncs(const SharedTimeline& timeline, SharedTexts texts) {
   const SyncTable& table = timeline->syncs;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.numbers("type", table.type)
@@ -145,7 +145,7 @@ Batch syncs(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch overheads(SharedTimeline timeline, SharedTexts texts) {
+Batch overheads(const SharedTimeline& timeline, SharedTexts texts) {
   const OverheadTable& table = timeline->overheads;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.names("name", table.name)
@@ -156,7 +156,7 @@ Batch overheads(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch marks(SharedTimeline timeline, SharedTexts texts) {
+Batch marks(const SharedTimeline& timeline, SharedTexts texts) {
   const MarkTable& table = timeline->marks;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.names("name", table.name)
@@ -167,7 +167,7 @@ Batch marks(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch counters(SharedTimeline timeline, SharedTexts texts) {
+Batch counters(const SharedTimeline& timeline, SharedTexts texts) {
   const CounterTable& table = timeline->counters;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.names("name", table.name)
@@ -179,7 +179,7 @@ Batch counters(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch autograd_nodes(SharedTimeline timeline, SharedTexts texts) {
+Batch autograd_nodes(const SharedTimeline& timeline, SharedTexts texts) {
   const AutogradNodeTable& table = timeline->autograd_nodes;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("thread", table.thread)
@@ -193,7 +193,7 @@ Batch autograd_nodes(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch graph_nodes(SharedTimeline timeline, SharedTexts texts) {
+Batch graph_nodes(const SharedTimeline& timeline, SharedTexts texts) {
   const GraphNodeTable& table = timeline->graph_nodes;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("process", table.process)
@@ -203,7 +203,7 @@ Batch graph_nodes(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch operators(SharedTimeline timeline, SharedTexts texts) {
+Batch operators(const SharedTimeline& timeline, SharedTexts texts) {
   const OperatorTable& table = timeline->operators;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("range", table.range)
@@ -215,7 +215,7 @@ Batch operators(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch cuda_allocations(SharedTimeline timeline, SharedTexts texts) {
+Batch cuda_allocations(const SharedTimeline& timeline, SharedTexts texts) {
   const CudaAllocationTable& table = timeline->cuda_allocations;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("process", table.process)
@@ -232,7 +232,7 @@ Batch cuda_allocations(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch allocator_events(SharedTimeline timeline, SharedTexts texts) {
+Batch allocator_events(const SharedTimeline& timeline, SharedTexts texts) {
   const AllocatorEventTable& table = timeline->allocator_events;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("thread", table.thread)
@@ -249,7 +249,7 @@ Batch allocator_events(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch sensor_samples(SharedTimeline timeline, SharedTexts texts) {
+Batch sensor_samples(const SharedTimeline& timeline, SharedTexts texts) {
   const SensorSampleTable& table = timeline->sensor_samples;
   TableColumns columns(timeline, table.size(), std::move(texts));
   columns.rows("device", table.device)

@@ -151,12 +151,13 @@ std::vector<ArrowTableInfo> arrow_tables() {
   return tables;
 }
 
-Status export_arrow_table(std::shared_ptr<const Timeline> timeline, std::string_view table, ArrowArrayStream* out) {
+Status export_arrow_table(const std::shared_ptr<const Timeline>& timeline, std::string_view table,
+                          ArrowArrayStream* out) {
   const arrow::TableKind* const kind = arrow::find_kind(table);
   if (kind == nullptr) return arrow::no_such_table(table);
   Result<std::shared_ptr<const arrow::Column>> texts = arrow::texts_of(*timeline);
   if (!texts) return std::move(texts).error();
-  arrow::give_stream(kind->make(std::move(timeline), std::move(*texts)), {}, out);
+  arrow::give_stream(kind->make(timeline, std::move(*texts)), {}, out);
   return {};
 }
 

@@ -64,7 +64,7 @@ constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Batch processes(SharedTimeline timeline, SharedTexts texts) {
+Batch processes(const SharedTimeline& timeline, SharedTexts texts) {
   Members<ProcessInfo> columns(timeline, timeline->processes, std::move(texts));
   columns.number<std::int64_t>("pid", [](const ProcessInfo& row) { return row.pid; })
       .text("name", [](const ProcessInfo& row) -> const std::string& { return row.name; })
@@ -81,7 +81,7 @@ Batch processes(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch threads(SharedTimeline timeline, SharedTexts texts) {
+Batch threads(const SharedTimeline& timeline, SharedTexts texts) {
   Members<ThreadInfo> columns(timeline, timeline->threads, std::move(texts));
   columns.number<std::uint32_t>("process", [](const ThreadInfo& row) { return std::uint32_t{row.process}; })
       .number<std::int64_t>("tid", [](const ThreadInfo& row) { return row.tid; })
@@ -90,7 +90,7 @@ Batch threads(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch devices(SharedTimeline timeline, SharedTexts texts) {
+Batch devices(const SharedTimeline& timeline, SharedTexts texts) {
   Members<DeviceInfo> columns(timeline, timeline->devices, std::move(texts));
   columns.number<std::uint32_t>("process", [](const DeviceInfo& row) { return std::uint32_t{row.process}; })
       .number<std::uint32_t>("id", [](const DeviceInfo& row) { return row.id; })
@@ -104,7 +104,7 @@ Batch devices(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch streams(SharedTimeline timeline, SharedTexts texts) {
+Batch streams(const SharedTimeline& timeline, SharedTexts texts) {
   Members<StreamInfo> columns(timeline, timeline->streams, std::move(texts));
   columns.number<std::uint32_t>("device", [](const StreamInfo& row) { return std::uint32_t{row.device}; })
       .number<std::uint32_t>("context", [](const StreamInfo& row) { return row.context; })
@@ -113,7 +113,7 @@ Batch streams(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch process_groups(SharedTimeline timeline, SharedTexts texts) {
+Batch process_groups(const SharedTimeline& timeline, SharedTexts texts) {
   Members<ProcessGroupInfo> columns(timeline, timeline->process_groups, std::move(texts));
   columns
       .text("source",
@@ -125,7 +125,7 @@ Batch process_groups(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch kernel_details(SharedTimeline timeline, SharedTexts texts) {
+Batch kernel_details(const SharedTimeline& timeline, SharedTexts texts) {
   Members<KernelDetail> columns(timeline, timeline->kernel_details, std::move(texts));
   const char* const grid[] = {"grid_x", "grid_y", "grid_z"};
   const char* const block[] = {"block_x", "block_y", "block_z"};
@@ -145,7 +145,7 @@ Batch kernel_details(SharedTimeline timeline, SharedTexts texts) {
   return std::move(columns).take();
 }
 
-Batch copy_details(SharedTimeline timeline, SharedTexts texts) {
+Batch copy_details(const SharedTimeline& timeline, SharedTexts texts) {
   Members<CopyDetail> columns(timeline, timeline->copy_details, std::move(texts));
   columns.number<std::uint32_t>("copy_kind", [](const CopyDetail& row) { return row.copy_kind; })
       .number<std::uint32_t>("source_memory", [](const CopyDetail& row) { return row.source_memory; })

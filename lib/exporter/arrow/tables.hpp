@@ -12,7 +12,7 @@
 namespace rangefinder::arrow {
 
 /// What makes a table: `texts` is the dictionary of the timeline's names.
-using MakeTable = Batch(std::shared_ptr<const Timeline> timeline, std::shared_ptr<const Column> texts);
+using MakeTable = Batch(const std::shared_ptr<const Timeline>& timeline, std::shared_ptr<const Column> texts);
 
 struct TableKind {
   std::string_view name;

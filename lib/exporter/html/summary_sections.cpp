@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -156,7 +157,7 @@ DeviceTime device_time(const PageInput& input) {
 }
 
 std::string percent(double share) {
-  auto tenths = static_cast<std::int64_t>(std::clamp(share, 0.0, 1e6) * 1000 + 0.5);
+  std::int64_t tenths = std::llround(std::clamp(share, 0.0, 1e6) * 1000);
   const bool is_nearly_all = share < 1 && tenths >= 995;
   if (tenths >= 100 && !is_nearly_all) return std::to_string((tenths + 5) / 10) + " %";
   if (is_nearly_all) tenths = std::min<std::int64_t>(tenths, 999);

@@ -94,7 +94,7 @@ const char* open_file(int descriptor, struct ArrowSchema* schema, const int32_t*
     std::vector<parquet::SortingColumn> order;
     for (int32_t i = 0; i < sorted_count; ++i) order.push_back({sorted_by[i], false, true});
     auto opened = std::make_unique<rf_parquet_file>();
-    const arrow::Status status = open(descriptor, schema, order, *opened);
+    arrow::Status status = open(descriptor, schema, order, *opened);
     if (schema->release != nullptr) schema->release(schema);
     if (status.ok()) *file = opened.release();
     return status;

@@ -169,12 +169,13 @@ arrow::Column RowFile::text_column(std::size_t field) {
   arrow::TextColumn texts;
   arrow::Bits valid(kind.nullable ? kept_ : 0);
   const auto indices = values_of<std::int32_t>(field);
+  std::int32_t* const index = indices.get();
   place_.clear();
   for (std::size_t row = 0; row < kept_; ++row) {
     const std::int64_t id = cells[row];
     if (id == kMissing) {
       ++column.null_count;
-      indices[row] = 0;
+      index[row] = 0;
       continue;
     }
     if (kind.nullable) valid.set(row);
@@ -184,7 +185,7 @@ arrow::Column RowFile::text_column(std::size_t field) {
       place_[at] = static_cast<std::int32_t>(texts.size());
       texts.add((*text_of_[field])(id));
     }
-    indices[row] = place_[at];
+    index[row] = place_[at];
   }
   if (texts.is_too_long()) note("the texts of a row group take more than 2 GiB");
   column.dictionary = std::make_shared<const arrow::Column>(std::move(texts).take(""));

@@ -111,7 +111,7 @@ const Specification& Specifications::of(const base::StringPool& names, std::uint
   key_.assign(reinterpret_cast<const char*>(&name), sizeof name);
   key_ += is_kernel ? 'k' : 'c';
   if (detail != nullptr) {
-    key_.append(reinterpret_cast<const char*>(&device), sizeof device);
+    key_.append(reinterpret_cast<const char*>(&device), sizeof(void*));
     key_.append(reinterpret_cast<const char*>(detail), sizeof *detail);
   }
   const auto [found, added] = known_.try_emplace(key_, nullptr);

@@ -141,7 +141,8 @@ TEST_CASE("a stream that is never read keeps nothing once it is released", "[exp
   std::shared_ptr<const Timeline> timeline = two_kernels();
   const std::weak_ptr<const Timeline> watched = timeline;
   ArrowArrayStream stream{};
-  REQUIRE(export_arrow_table(std::move(timeline), "activities", &stream).ok());
+  REQUIRE(export_arrow_table(timeline, "activities", &stream).ok());
+  timeline.reset();
   CHECK_FALSE(watched.expired());
   stream.release(&stream);
   CHECK(watched.expired());
