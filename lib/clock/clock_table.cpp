@@ -96,6 +96,8 @@ void ClockTable::add_segments(const std::vector<ClockPoint>& points) {
   }
   runs_.back().end = static_cast<std::uint32_t>(points.size());
   runs_.back().end_realtime_ns = points.back().realtime_ns;
+  realtime_goes_forward_ = std::is_sorted(points.begin(), points.end(),
+                                          [](const auto& a, const auto& b) { return a.realtime_ns < b.realtime_ns; });
 }
 
 std::size_t ClockTable::segment_of(std::uint64_t ticks) const noexcept {
@@ -134,17 +136,32 @@ const ClockTable::Run& ClockTable::run_of(std::int64_t realtime_ns) const noexce
   return *nearest;
 }
 
-std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns) const noexcept {
-  realtime_ns = limited(realtime_ns);
+std::size_t ClockTable::segment_at(std::int64_t realtime_ns) const noexcept {
   const Run& run = runs_.size() == 1 ? runs_.front() : run_of(realtime_ns);
   const auto begin = segments_.begin() + run.first;
   const auto after = std::upper_bound(begin, segments_.begin() + run.end, realtime_ns,
                                       [](std::int64_t t, const Segment& s) { return t < s.realtime_ns; });
-  const Segment& segment = after == begin ? *begin : *(after - 1);
-  const __int128 plain = static_cast<__int128>(realtime_ns) + segment.monotonic_ns - segment.realtime_ns;
-  const std::int64_t since = realtime_ns - segment.realtime_ns;
-  if (segment.realtime_length <= 0 || since <= 0) return limited(plain);
-  return limited(plain + product_over(segment.offset_change, since, segment.realtime_length));
+  return static_cast<std::size_t>((after == begin ? begin : after - 1) - segments_.begin());
+}
+
+std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns) const noexcept {
+  std::size_t segment = segments_.size();
+  return monotonic_of_realtime(realtime_ns, segment);
+}
+
+std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns, std::size_t& segment) const noexcept {
+  realtime_ns = limited(realtime_ns);
+  const auto covers = [realtime_ns](const Segment& s) {
+    return s.realtime_ns <= realtime_ns && realtime_ns - s.realtime_ns < s.realtime_length;
+  };
+  // Where CLOCK_REALTIME was set back, several segments may.
+  const bool is_there = realtime_goes_forward_ && segment < segments_.size() && covers(segments_[segment]);
+  if (!is_there) segment = segment_at(realtime_ns);
+  const Segment& from = segments_[segment];
+  const __int128 plain = static_cast<__int128>(realtime_ns) + from.monotonic_ns - from.realtime_ns;
+  const std::int64_t since = realtime_ns - from.realtime_ns;
+  if (from.realtime_length <= 0 || since <= 0) return limited(plain);
+  return limited(plain + product_over(from.offset_change, since, from.realtime_length));
 }
 
 }  // namespace rangefinder::clock

@@ -28,6 +28,7 @@ class ClockTable {
   /// the last one was.
   std::int64_t monotonic_of_ticks(std::uint64_t ticks, std::size_t& segment) const noexcept;
   std::int64_t monotonic_of_realtime(std::int64_t realtime_ns) const noexcept;
+  std::int64_t monotonic_of_realtime(std::int64_t realtime_ns, std::size_t& segment) const noexcept;  ///< likewise
 
   /// CLOCK_REALTIME - CLOCK_MONOTONIC at the first point.
   std::int64_t realtime_offset_ns() const noexcept { return realtime_offset_ns_; }
@@ -56,6 +57,7 @@ class ClockTable {
     std::int64_t end_realtime_ns;  // where it had got to when the step was noticed
   };
   std::size_t segment_of(std::uint64_t ticks) const noexcept;
+  std::size_t segment_at(std::int64_t realtime_ns) const noexcept;
   const Run& run_of(std::int64_t realtime_ns) const noexcept;
   void add_segments(const std::vector<ClockPoint>& points);
 
@@ -64,6 +66,7 @@ class ClockTable {
   std::uint64_t whole_rate_ = 0;  // 24.40 fixed point
   std::int64_t realtime_offset_ns_ = 0;
   std::int64_t error_bound_ns_ = 0;
+  bool realtime_goes_forward_ = true;
 };
 
 }  // namespace rangefinder::clock

@@ -161,7 +161,7 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
     }
     const ClockTable table(points, rate);
     CHECK(table.realtime_steps() == 0);
-    std::size_t segment = 0;
+    std::size_t segment = 0, wall_segment = 0;
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i + 1 < points.size(); ++i) {
       const ClockPoint &a = points[i], &b = points[i + 1];
@@ -181,6 +181,7 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
       const __int128 exact = a.monotonic_ns + static_cast<__int128>(b.monotonic_ns - a.monotonic_ns) *
                                                   (wall - a.realtime_ns) / (b.realtime_ns - a.realtime_ns);
       CHECK(std::llabs(table.monotonic_of_realtime(wall) - static_cast<std::int64_t>(exact)) <= 1);
+      CHECK(table.monotonic_of_realtime(wall, wall_segment) == table.monotonic_of_realtime(wall));
     }
   }
 }
@@ -195,14 +196,18 @@ TEST_CASE("any points at all give some table", "[clock][property]") {
       if (random() % 4 == 0) point.monotonic_ns = -point.monotonic_ns, point.realtime_ns = ~point.realtime_ns;
     }
     const ClockTable table(points, any_size(random));
-    std::size_t segment = 0;
+    std::size_t segment = 0, wall_segment = 0;
     for (int n = 0; n < 10; ++n) {
       const std::uint64_t ticks =
           points.empty() || n % 2 != 0 ? any_size(random) : points[static_cast<std::size_t>(n) % points.size()].ticks;
       CHECK(table.monotonic_of_ticks(ticks, segment) == table.monotonic_of_ticks(ticks));
       const auto within = [](std::int64_t ns) { return ns >= -ClockTable::kLatestNs && ns <= ClockTable::kLatestNs; };
       CHECK(within(table.monotonic_of_ticks(any_size(random))));
-      CHECK(within(table.monotonic_of_realtime(static_cast<std::int64_t>(random()))));
+      const std::int64_t wall = points.empty() || n % 2 != 0
+                                    ? static_cast<std::int64_t>(random())
+                                    : points[static_cast<std::size_t>(n) % points.size()].realtime_ns;
+      CHECK(within(table.monotonic_of_realtime(wall)));
+      CHECK(table.monotonic_of_realtime(wall, wall_segment) == table.monotonic_of_realtime(wall));
     }
     CHECK(table.error_bound_ns() >= 0);
   }

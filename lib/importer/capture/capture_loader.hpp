@@ -144,7 +144,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::int64_t host_time(std::uint64_t ticks) const noexcept {
     return on_job_clock(clock_->monotonic_of_ticks(ticks, clock_segment_));
   }
-  std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(clock_->monotonic_of_realtime(ns)); }
+  std::int64_t device_time(std::int64_t ns) const noexcept {
+    return on_job_clock(clock_->monotonic_of_realtime(ns, device_segment_));
+  }
   void add_steps();
   void end_ranges();
   void add_launch_ranges();
@@ -275,7 +277,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
 
   const RecordingFacts& facts_;
   const clock::ClockTable* clock_;
-  mutable std::size_t clock_segment_ = 0;  // of the last time that was asked for
+  mutable std::size_t clock_segment_ = 0, device_segment_ = 0;  // of the last times that were asked for
   std::uint64_t first_ticks_;
   const HostShift& shift_;
   RangeIndex first_range_;   // row of the range with first_key_; those behind it follow

@@ -154,8 +154,9 @@ void CaptureSweep::load(std::uint32_t chunk) {
     using Row = std::remove_const_t<typename decltype(rows)::element_type>;
     loaded.rows = std::vector<Row>(rows.begin(), rows.end());
     loaded.order.reserve(rows.size());
+    std::size_t segment = 0;
     for (std::uint32_t i = 0; i < rows.size(); ++i)
-      loaded.order.emplace_back(reader_.monotonic_of_realtime(times_of(rows[i]).begin_ns), i);
+      loaded.order.emplace_back(reader_.clock().monotonic_of_realtime(times_of(rows[i]).begin_ns, segment), i);
   });
   visit(chunk, take);
   if (loaded.order.empty()) return;
