@@ -13,8 +13,8 @@ constexpr auto kOutside = static_cast<std::uint32_t>(Unowned::kOutside);
 constexpr auto kBefore = static_cast<std::uint32_t>(Unowned::kBefore);
 constexpr auto kUnknown = static_cast<std::uint32_t>(Unowned::kUnknown);
 
-LaunchBounds bounds_of(const Timeline& timeline) {
-  LaunchBounds bounds(timeline.windows, timeline.clock_error_ns);
+/// All calls, by which LaunchBounds::without_launch() judges.
+void add_calls(const Timeline& timeline, LaunchBounds& bounds) {
   for (const EarlierCall& call : timeline.earlier_calls) bounds.add_call(call.process, call.correlation, call.time_ns);
   const LaunchTable& launches = timeline.launches;
   for (std::size_t row = 0; row < launches.size(); ++row)
@@ -24,12 +24,12 @@ LaunchBounds bounds_of(const Timeline& timeline) {
   for (std::size_t row = 0; row < calls.size(); ++row)
     if (calls.thread[row] < timeline.threads.size())
       bounds.add_call(timeline.threads[calls.thread[row]].process, calls.correlation[row], calls.begin_ns[row]);
-  return bounds;
 }
 
-void find_before(const Timeline& timeline, Projection& projection) {
+void find_before(const Timeline& timeline, Projection& projection, bool any_unknown) {
   const ActivityTable& activities = timeline.activities;
-  const LaunchBounds bounds = bounds_of(timeline);
+  LaunchBounds bounds(timeline.windows, timeline.clock_error_ns);
+  if (any_unknown) add_calls(timeline, bounds);
   for (std::size_t row = 0; row < activities.size(); ++row) {
     std::uint32_t& owner = projection.owner[row];
     if (owner == kUnknown) {
@@ -50,7 +50,7 @@ void settle_account(const Timeline& timeline, Projection& projection) {
   const ActivityTable& activities = timeline.activities;
   bool any_unknown = false;
   for (const std::uint32_t owner : projection.owner) any_unknown = any_unknown || owner == kUnknown;
-  if (any_unknown || !timeline.windows.empty()) find_before(timeline, projection);
+  if (any_unknown || !timeline.windows.empty()) find_before(timeline, projection, any_unknown);
 
   Account& account = projection.account;
   for (std::size_t row = 0; row < activities.size(); ++row) {
