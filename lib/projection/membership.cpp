@@ -98,8 +98,10 @@ void project_by_membership(const Timeline& timeline, const RangeOrder& order, co
     }
     previous = launch;
     projection.owner[activities[position]] = owner;
+    if (!output.wants_figures) continue;
     for (const RangeIndex range : by_membership.members()) inclusive.add(range, activities[position]);
   }
+  if (!output.wants_figures) return;
   inclusive.each([&](RangeIndex range, std::span<ActivityIndex> inside) {
     projection.inclusive.set(range, figures_of_set(timeline, range, inside, output.inclusive_rows));
   });

@@ -24,7 +24,7 @@ NestingFigures::NestingFigures(const Timeline& timeline, const LaunchOrder& laun
 void NestingFigures::begin_thread(ThreadIndex thread) {
   position_ = 0;
   next_block_ = plain_ ? std::uint32_t{kNone} : 0;
-  if (!plain_) survey(thread);
+  if (!plain_ && output_.wants_figures) survey(thread);
 }
 
 void NestingFigures::abandon_thread() {
@@ -105,6 +105,7 @@ inline NestingFigures::Entry& NestingFigures::entry(std::uint32_t track) {
 
 void NestingFigures::add(ActivityIndex activity, std::int64_t launch_time, std::uint32_t owner) {
   output_.projection.owner[activity] = owner;
+  if (!output_.wants_figures) return;
   if (position_ >= next_block_) forget_final_coverage();
   if (!levels_.empty()) {
     const ActivityTable& activities = timeline_.activities;
@@ -150,6 +151,7 @@ void NestingFigures::add_union(std::uint32_t track, Entry& figures, const Interv
 }
 
 void NestingFigures::close() {
+  if (!output_.wants_figures) return levels_.pop_back();
   const auto level = static_cast<std::uint32_t>(levels_.size() - 1);
   const Level closed = levels_.back();
   const std::size_t exclusive_rows = output_.exclusive_rows.size();

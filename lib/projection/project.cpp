@@ -73,6 +73,8 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
                                 output.exclusive_rows));
 }
 
+enum class Wanted : std::uint8_t { kOwners, kFigures, kFiguresByStream };
+
 void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output,
                       Members* members) {
   std::span<const LaunchIndex> place = output.projection.place;
@@ -84,6 +86,7 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
     if (launches.of(thread).size() == 0) continue;
     const OutputMark before(output);
     if (sweep.run(thread)) {
+      if (!output.wants_figures) continue;
       const std::vector<Stretch>& stretches = sweep.overlapping().stretches();
       find_stretch_figures(timeline, launches, thread, stretches, output);
       for (const Stretch& stretch : stretches) output.exclusive_by_owner.push_back(stretch.range);
@@ -105,7 +108,7 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
 }
 
 Projection project_by(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order,
-                      std::vector<LaunchIndex> place, bool by_stream, Members* members) {
+                      std::vector<LaunchIndex> place, Wanted wanted, Members* members) {
   Projection result;
   result.place = std::move(place);
   const std::size_t ranges = timeline.ranges.size();
@@ -113,8 +116,9 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   result.inclusive = RangeFigures(ranges);
   assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
   find_parents(timeline, order, result);
+  const bool by_stream = wanted == Wanted::kFiguresByStream;
   const auto rows = [&] { return by_stream ? StreamRows(ranges, most_stream_rows(timeline)) : StreamRows(); };
-  Output output{result, rows(), rows(), {}};
+  Output output{result, rows(), rows(), wanted != Wanted::kOwners, {}};
   project_launches(timeline, table, order, output, members);
   if (!by_stream) return result;
   result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
@@ -123,7 +127,7 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   return result;
 }
 
-Projection project(const Timeline& timeline, const ProjectionOptions& options, bool by_stream, Members* members) {
+Projection project(const Timeline& timeline, const ProjectionOptions& options, Wanted wanted, Members* members) {
   const RangeOrder order(timeline, options);
   const bool is_auto = options.attribution == Attribution::kAuto;
   const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.autograd_nodes.size() != 0;
@@ -133,9 +137,9 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options, b
 
   std::vector<LaunchIndex> place;
   if (is_auto || options.attribution == Attribution::kCapture) place = places_of_captured(timeline);
-  Projection result = project_by(timeline, launches, order, std::move(place), by_stream, members);
+  Projection result = project_by(timeline, launches, order, std::move(place), wanted, members);
   if (give_back_unowned(timeline, result.owner, result.place))
-    result = project_by(timeline, launches, order, std::move(result.place), by_stream, members);
+    result = project_by(timeline, launches, order, std::move(result.place), wanted, members);
   if (forward)
     result.attribution = Attribution::kForward;
   else if (!result.place.empty())
@@ -148,13 +152,17 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options, b
 }  // namespace
 
 Projection project_without_streams(const Timeline& timeline, const ProjectionOptions& options, Members* members) {
-  return project(timeline, options, false, members);
+  return project(timeline, options, Wanted::kFigures, members);
+}
+
+Projection project_owners(const Timeline& timeline, const ProjectionOptions& options) {
+  return project(timeline, options, Wanted::kOwners, nullptr);
 }
 
 }  // namespace projection
 
 Projection project(const Timeline& timeline, const ProjectionOptions& options) {
-  return projection::project(timeline, options, true, nullptr);
+  return projection::project(timeline, options, projection::Wanted::kFiguresByStream, nullptr);
 }
 
 void RangeFigures::add_block() {

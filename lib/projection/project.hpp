@@ -12,4 +12,7 @@ namespace rangefinder::projection {
 Projection project_without_streams(const Timeline& timeline, const ProjectionOptions& options,
                                    Members* members = nullptr);
 
+/// project() without any figures of ranges: `owner`, and all that does not tell of figures, is the same.
+Projection project_owners(const Timeline& timeline, const ProjectionOptions& options);
+
 }  // namespace rangefinder::projection

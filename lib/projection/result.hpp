@@ -14,6 +14,8 @@ struct Output {
   Projection& projection;
   StreamRows exclusive_rows;
   StreamRows inclusive_rows;
+  /// False: only owners are found.
+  bool wants_figures = true;
   /// Ranges whose exclusive figures are left to be found from `owner` at the end, by sorting.
   std::vector<RangeIndex> exclusive_by_owner;
 };

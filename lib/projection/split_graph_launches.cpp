@@ -75,7 +75,7 @@ class Splitter {
 
   void find_replays() {
     const ActivityTable& activities = timeline_.activities;
-    const Projection projection = projection::project_without_streams(timeline_, options_);
+    const Projection projection = projection::project_owners(timeline_, options_);
     if (projection.place.empty()) return;  // of no operation it is known where it was captured
     std::map<std::pair<Graph, LaunchIndex>, std::size_t> place_of_launch;
     for (ActivityIndex row{0}; row < activities.size(); ++row) {

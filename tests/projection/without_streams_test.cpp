@@ -28,7 +28,8 @@ void drop_rows_by_stream(Projection& projection) {
 
 }  // namespace
 
-TEST_CASE("a projection without rows by stream has all other figures", "[projection][property]") {
+TEST_CASE("a projection without rows by stream has all other figures, one of owners the same owners",
+          "[projection][property]") {
   RandomShape shape;
   shape.nested_only = GENERATE(false, true);  // by sweep and by membership
   shape.nodes = true;
@@ -48,6 +49,17 @@ TEST_CASE("a projection without rows by stream has all other figures", "[project
     } catch (const std::logic_error& error) {
       FAIL(error.what());
     }
+    const Projection owners = projection::project_owners(timeline, {});
+    CHECK(owners.owner == expected.owner);
+    CHECK(owners.place == expected.place);
+    CHECK(owners.pass == expected.pass);
+    CHECK(owners.parent == expected.parent);
+    CHECK(owners.depth == expected.depth);
+    for (const auto part : {&Account::total, &Account::owned, &Account::outside, &Account::before, &Account::unknown}) {
+      CHECK((owners.account.*part).gpu_ops == (expected.account.*part).gpu_ops);
+      CHECK((owners.account.*part).gpu_sum_ns == (expected.account.*part).gpu_sum_ns);
+    }
+    for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) CHECK(owners.inclusive[range].gpu_ops == 0);
   }
   CHECK(dropped > 0);
 }

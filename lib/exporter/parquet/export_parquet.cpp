@@ -107,7 +107,7 @@ class CaptureExport {
     // What the recorder has counted, and what the reader has found so far.
     tables_->set_losses(reader_.health(), window.clock_error_ns);
     projection::split_graph_launches_of_window(window, windows_.activity_rows(), target_.projection);
-    const Projection projection = projection::project_without_streams(window, target_.projection);
+    const Projection projection = projection::project_owners(window, target_.projection);
     const WindowRows rows{.timeline = window,
                           .projection = projection,
                           .is_whole = false,
@@ -174,7 +174,7 @@ StepMarks marks_of(const Timeline& timeline, ProcessIndex process) {
 Status write_timeline(const rf_parquet_writer& writer, Timeline& timeline, RecordingTables::Options target,
                       ParquetExportReport& report) {
   (void)split_graph_launches(timeline, target.projection);
-  const Projection projection = projection::project_without_streams(timeline, target.projection);
+  const Projection projection = projection::project_owners(timeline, target.projection);
   const WindowRows rows = WindowRows::whole(timeline, projection);
   for (ProcessIndex process{0}; process < timeline.processes.size(); ++process) {
     const std::int32_t rank = timeline.processes[process].rank;

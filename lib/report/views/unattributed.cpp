@@ -109,7 +109,7 @@ std::vector<std::uint32_t> operators_of(const Timeline& timeline) {
   options.attribution = Attribution::kLaunch;
   options.annotations = false;
   options.operators = true;
-  return projection::project_without_streams(timeline, options).owner;
+  return projection::project_owners(timeline, options).owner;
 }
 
 /// Operator, or call, and thread of the launch.
