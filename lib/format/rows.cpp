@@ -76,8 +76,8 @@ Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows
       else
         unpack_column<std::uint64_t>(field, fields[0], first, row_bytes, count, next);
     };
-    if (column->empty()) {  // all zeros, and left out; a kSinceBegin field then equals the row's first
-      unpack([] { return std::uint64_t{0}; });
+    if (column->empty()) {  // all zeros, and left out, as the rows are; a kSinceBegin field then equals the row's first
+      if (field.coding == Coding::kSinceBegin) unpack([] { return std::uint64_t{0}; });
       continue;
     }
     base::ByteReader reader(*column);

@@ -367,7 +367,7 @@ struct ThreadRow {
   static const std::span<const Field> kFields;
 };
 
-// Packing is in field_packer.hpp.
+// Packing is in field_packer.hpp. `rows` are all zeros before.
 Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
                      std::size_t count);
 
