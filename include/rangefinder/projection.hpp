@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rangefinder/detail/large_page_allocator.hpp>
+#include <rangefinder/detail/wrapping.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <array>
@@ -52,7 +53,8 @@ struct DeviceFigures {
   std::int64_t launch_delay_ns = 0;  ///< begin of the activity - begin of its launch, added up
   std::int64_t any_busy_ns = 0;      ///< union of the intervals over all devices together: time in which any was busy
 
-  std::int64_t gpu_span_ns() const noexcept { return last_ns - first_ns; }
+  /// Files can claim any time: it wraps around.
+  std::int64_t gpu_span_ns() const noexcept { return detail::minus(last_ns, first_ns); }
 };
 
 /// The same of one range on one stream.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/collective_work.hpp"
 
+#include "projection/figures.hpp"
 #include "timeline/collectives.hpp"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ void add_kernels(const Timeline& timeline, std::vector<CollectiveWork>& works) {
       work.stream = activities.stream[row];
     }
     work.end_ns = std::max(work.end_ns, activities.end_ns[row]);  // kNoTime is before all times
-    work.kernel_sum_ns += activities.end_ns[row] - activities.begin_ns[row];
+    work.kernel_sum_ns =
+        projection::plus(work.kernel_sum_ns, projection::minus(activities.end_ns[row], activities.begin_ns[row]));
     ++work.kernels;
   }
 }

@@ -2,6 +2,7 @@
 #include "analysis/collective_lanes.hpp"
 #include "analysis/collective_work.hpp"
 #include "analysis/range_at.hpp"
+#include "projection/figures.hpp"
 #include "timeline/words.hpp"
 
 #include <rangefinder/analysis/collectives.hpp>
@@ -25,6 +26,8 @@ using analysis::counted_elements;
 using analysis::Lane;
 using analysis::LaneEntry;
 using analysis::LaneKey;
+using projection::minus;
+using projection::plus;
 
 /// Wall clocks of machines of one job agree that well, at least.
 constexpr std::int64_t kWallClockError_ns = 1'000'000'000;
@@ -190,9 +193,9 @@ class Matcher {
       if (clocks.size() == 1 || clock >= timeline_.hosts.size()) continue;
       const std::int64_t of_host = timeline_.hosts[clock].error_ns;
       if (of_host == kNoTime) return kNoTime;
-      error += of_host;
+      error = plus(error, of_host);
     }
-    return error + 2 * timeline_.clock_error_ns;
+    return plus(error, plus(timeline_.clock_error_ns, timeline_.clock_error_ns));
   }
 
   // ---- results
@@ -233,15 +236,16 @@ class Matcher {
       if (entry->begin_ns > last_begin) one.last_part = static_cast<std::uint32_t>(out_.parts.size() - one.first_part);
       first_begin = std::min(first_begin, entry->begin_ns);
       last_begin = std::max(last_begin, entry->begin_ns);
-      one.latency_ns = std::min(one.latency_ns, entry->end_ns - entry->begin_ns);
-      one.longest_ns = std::max(one.longest_ns, entry->end_ns - entry->begin_ns);
+      const std::int64_t length_ns = minus(entry->end_ns, entry->begin_ns);
+      one.latency_ns = std::min(one.latency_ns, length_ns);
+      one.longest_ns = std::max(one.longest_ns, length_ns);
       out_.parts.push_back({entry->collective, process, entry->begin_ns, entry->end_ns});
     }
     const bool comparable = one.clock_error_ns != kNoTime && parts.size() > 1;
     if (comparable) {
-      one.skew_ns = last_begin - first_begin;
+      one.skew_ns = minus(last_begin, first_begin);
       for (std::size_t i = one.first_part; i < out_.parts.size(); ++i)
-        out_.parts[i].wait_ns = last_begin - out_.parts[i].begin_ns;
+        out_.parts[i].wait_ns = minus(last_begin, out_.parts[i].begin_ns);
     } else {
       one.last_part = kNone;
     }

@@ -14,19 +14,22 @@
 namespace rangefinder::analysis {
 namespace {
 
+using projection::minus;
+using projection::plus;
+
 void add_figures(InclusiveFigures& total, const DeviceFigures& one) noexcept {
   total.gpu_ops += one.gpu_ops;
-  total.gpu_sum_ns += one.gpu_sum_ns;
-  total.gpu_busy_ns += one.gpu_busy_ns;
-  total.any_busy_ns += one.any_busy_ns;
+  total.gpu_sum_ns = plus(total.gpu_sum_ns, one.gpu_sum_ns);
+  total.gpu_busy_ns = plus(total.gpu_busy_ns, one.gpu_busy_ns);
+  total.any_busy_ns = plus(total.any_busy_ns, one.any_busy_ns);
   total.bytes += one.bytes;
-  total.launch_delay_ns += one.launch_delay_ns;
+  total.launch_delay_ns = plus(total.launch_delay_ns, one.launch_delay_ns);
 }
 
 void add_figures(OwnFigures& total, const DeviceFigures& one) noexcept {
   total.gpu_ops += one.gpu_ops;
-  total.gpu_sum_ns += one.gpu_sum_ns;
-  total.gpu_busy_ns += one.gpu_busy_ns;
+  total.gpu_sum_ns = plus(total.gpu_sum_ns, one.gpu_sum_ns);
+  total.gpu_busy_ns = plus(total.gpu_busy_ns, one.gpu_busy_ns);
 }
 
 bool says_anything(const RangeGroup& group) noexcept {
@@ -183,11 +186,10 @@ void RangeRollup::take_host(RangeIndex range, std::uint32_t group, bool is_insid
   const bool is_run = ranges.is_run(range);
   total.count += is_run ? 1 : 0;
   if ((ranges.flags[range] & kBeforeRecording) == 0)
-    total.host_self_ns =
-        projection::plus(total.host_self_ns, projection::minus(ranges.end_ns[range], ranges.begin_ns[range]));
+    total.host_self_ns = plus(total.host_self_ns, minus(ranges.end_ns[range], ranges.begin_ns[range]));
   if (!is_run || (is_inside_its_like && ranges.style[range] != RangeStyle::kStartEnd)) return;
   const std::int64_t host = ranges.run_ns(range);
-  total.host_ns = projection::plus(total.host_ns, host);
+  total.host_ns = plus(total.host_ns, host);
   ++total.host_count;
   if (wants_spread_) lengths_.add(total, group, host);
 }
@@ -208,14 +210,15 @@ void RangeRollup::take_device(RangeIndex range, std::uint32_t group, bool is_ins
   add_figures(total.exclusive, is_deepest ? inclusive : exclusive);
   if (is_inside_its_like) return;
   add_figures(total.inclusive, inclusive);
-  total.span_ns += span_ns;
+  total.span_ns = plus(total.span_ns, span_ns);
   if (groups_.extras.empty()) return;
   GroupExtra& extra = groups_.extras[group];
+  const auto add = [](std::int64_t& to, std::int64_t ns) { to = plus(to, ns); };
   if (pass_times_.empty() && has_passes_)
-    extra.pass_ns[static_cast<std::size_t>(Pass::kForward)] += inclusive.gpu_sum_ns;
+    add(extra.pass_ns[static_cast<std::size_t>(Pass::kForward)], inclusive.gpu_sum_ns);
   for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
-    extra.pass_ns[pass] += pass_times_[range][pass];
-  if (!estimated_.empty()) extra.estimated_ns += estimated_[range];
+    add(extra.pass_ns[pass], pass_times_[range][pass]);
+  if (!estimated_.empty()) add(extra.estimated_ns, estimated_[range]);
   if (!conditional_.empty()) extra.conditional_ops += conditional_[range];
 }
 
@@ -236,7 +239,7 @@ void RangeRollup::take_from_parent(RangeIndex range) {
   }
   if (taken == 0 || group_of_[parent] == kNone) return;
   std::int64_t& self_ns = groups_.rows[group_of_[parent]].host_self_ns;
-  self_ns = projection::minus(self_ns, taken);
+  self_ns = minus(self_ns, taken);
 }
 
 void RangeRollup::note_first(RangeIndex range, std::uint32_t group) {

@@ -4,6 +4,7 @@
 #include "analysis/operator_flops.hpp"
 #include "analysis/range_metrics.hpp"
 #include "analysis/range_rollup.hpp"
+#include "projection/figures.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -12,6 +13,9 @@
 
 namespace rangefinder::analysis {
 namespace {
+
+using projection::minus;
+using projection::plus;
 
 Precision precision_of(std::string_view type) noexcept {
   if (type == "double") return Precision::kFp64;
@@ -59,7 +63,7 @@ ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
   for (std::vector<Counted>& thread : threads) {
     // Outer ones first; what begins before the last one has ended is inside it.
     std::sort(thread.begin(), thread.end(), [](const Counted& a, const Counted& b) {
-      return std::pair(a.begin_ns, -a.end_ns) < std::pair(b.begin_ns, -b.end_ns);
+      return std::pair(a.begin_ns, b.end_ns) < std::pair(b.begin_ns, a.end_ns);
     });
     std::int64_t until = kNoTime;
     std::erase_if(thread, [&](const Counted& counted) {
@@ -87,12 +91,13 @@ void own_by_device(const Timeline& timeline, const Projection& projection, ByThr
     if (launch == kNone || timeline.launches.thread[launch] >= threads.size()) continue;
     Counted* const counted = find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
     if (counted == nullptr) continue;
-    const std::int64_t length_ns = activities.end_ns[activity] - activities.begin_ns[activity];
-    counted->time_ns += length_ns;
+    const std::int64_t length_ns = minus(activities.end_ns[activity], activities.begin_ns[activity]);
+    counted->time_ns = plus(counted->time_ns, length_ns);
     const RangeIndex owner(projection.owner[activity]);
     if (owner >= out.ranges.size()) continue;
     if (counted->owner == kNone) counted->owner = owner;
-    out.ranges[owner].known_ns += length_ns;
+    std::int64_t& known_ns = out.ranges[owner].known_ns;
+    known_ns = plus(known_ns, length_ns);
   }
 }
 
@@ -106,12 +111,12 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
   for (ThreadIndex thread{0}; thread < threads.size(); ++thread) {
     std::vector<RangeIndex>& order = around[thread];
     std::stable_sort(order.begin(), order.end(), [&](RangeIndex a, RangeIndex b) {
-      return std::pair(ranges.begin_ns[a], -ranges.end_ns[a]) < std::pair(ranges.begin_ns[b], -ranges.end_ns[b]);
+      return std::pair(ranges.begin_ns[a], ranges.end_ns[b]) < std::pair(ranges.begin_ns[b], ranges.end_ns[a]);
     });
     std::vector<RangeIndex> open;
     std::size_t next = 0;
     for (Counted& counted : threads[thread]) {
-      counted.time_ns = counted.end_ns - counted.begin_ns;
+      counted.time_ns = minus(counted.end_ns, counted.begin_ns);
       for (; next < order.size() && ranges.begin_ns[order[next]] <= counted.begin_ns; ++next) {
         while (!open.empty() && ranges.end_ns[open.back()] <= ranges.begin_ns[order[next]]) open.pop_back();
         open.push_back(order[next]);
@@ -119,7 +124,8 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
       while (!open.empty() && ranges.end_ns[open.back()] <= counted.begin_ns) open.pop_back();
       if (open.empty()) continue;
       counted.owner = open.back();
-      out.ranges[counted.owner].known_ns += counted.time_ns;
+      std::int64_t& known_ns = out.ranges[counted.owner].known_ns;
+      known_ns = plus(known_ns, counted.time_ns);
     }
   }
 }
@@ -133,14 +139,14 @@ std::vector<OperatorWork> by_operator(const Timeline& timeline, const ByThread& 
       operators.name = name;
       ++operators.calls;
       operators.work += counted.work;
-      operators.work.known_ns += counted.time_ns;
+      operators.work.known_ns = plus(operators.work.known_ns, counted.time_ns);
     }
   }
   std::vector<OperatorWork> out;
   out.reserve(names.size());
   for (const auto& [id, operators] : names) out.push_back(operators);
   std::sort(out.begin(), out.end(), [&](const OperatorWork& a, const OperatorWork& b) {
-    return std::pair(-a.work.known_ns, timeline.text(a.name)) < std::pair(-b.work.known_ns, timeline.text(b.name));
+    return std::pair(b.work.known_ns, timeline.text(a.name)) < std::pair(a.work.known_ns, timeline.text(b.name));
   });
   return out;
 }
@@ -196,7 +202,7 @@ double Work::all_flops() const noexcept { return std::accumulate(flops.begin(), 
 Work& Work::operator+=(const Work& other) noexcept {
   for (std::size_t i = 0; i < kPrecisions; ++i) flops[i] += other.flops[i];
   bytes += other.bytes;
-  known_ns += other.known_ns;
+  known_ns = plus(known_ns, other.known_ns);
   return *this;
 }
 

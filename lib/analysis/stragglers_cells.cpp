@@ -5,6 +5,7 @@
 #include "analysis/device_states.hpp"
 #include "analysis/steps.hpp"
 #include "analysis/stragglers_kernels.hpp"
+#include "projection/figures.hpp"
 
 #include <rangefinder/projection.hpp>
 
@@ -239,7 +240,8 @@ void CellBuilder::fill_kernels(std::size_t rank, std::span<const StepFrame> fram
         std::upper_bound(frames.begin(), frames.end(), begin_ns,
                          [](std::int64_t time, const StepFrame& frame) { return time < frame.begin_ns; });
     if (after == frames.begin() || begin_ns >= after[-1].end_ns || end_ns <= begin_ns) continue;
-    cell(rank, after[-1].column).kernels_ns[static_cast<std::size_t>(classes_.of(row))] += end_ns - begin_ns;
+    std::int64_t& of_class = cell(rank, after[-1].column).kernels_ns[static_cast<std::size_t>(classes_.of(row))];
+    of_class = projection::plus(of_class, end_ns - begin_ns);
   }
 }
 
@@ -260,7 +262,8 @@ CellBuilder::RankTime CellBuilder::time_of(std::size_t rank) {
       add_blocked(timeline_.collectives, one, communicating);
     if (latency_[one.row] == kNoTime) continue;
     time.any_matched = true;
-    waiting.push_back({one.begin_ns, one.end_ns - std::min(latency_[one.row], one.end_ns - one.begin_ns)});
+    const std::int64_t latency_ns = std::min(latency_[one.row], one.end_ns - one.begin_ns);
+    waiting.push_back({one.begin_ns, one.end_ns - std::max<std::int64_t>(0, latency_ns)});
   }
   make_disjoint(time.computing);
   make_disjoint(communicating);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/wrapping.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <algorithm>
@@ -9,13 +10,8 @@
 
 namespace rangefinder::projection {
 
-// Times come from files, so nothing here may overflow in a way that C++ leaves undefined.
-inline std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-inline std::int64_t minus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
+using detail::minus;
+using detail::plus;
 
 /// An activity's interval; one that ends before it begins has no length.
 struct Interval {

@@ -411,6 +411,7 @@ TEST_CASE("times at the edges of what a number holds do no harm", "[projection]"
     const Projection projection = project(timeline, {});
     CHECK(projection.account.total.gpu_ops == 5);
     CHECK(projection.inclusive[RangeIndex(0)].gpu_ops >= 3);
+    CHECK(projection.inclusive[RangeIndex(0)].gpu_span_ns() == -2);  // 2^64 - 2, wrapped around
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rangefinder/detail/table.hpp>
+#include <rangefinder/detail/wrapping.hpp>
 #include <rangefinder/timeline/column.hpp>
 #include <rangefinder/types.hpp>
 
@@ -81,8 +82,7 @@ class RangeTable : public detail::Table<RangeTable, RangeRow> {
   /// The host time of that run, with the time in which it was suspended. Files can claim any time: it wraps around.
   std::int64_t run_ns(RangeIndex range) const noexcept {
     const std::int64_t opened = (flags[range] & kResumed) != 0 ? opened_ns[range] : kNoTime;
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(end_ns[range]) -
-                                     static_cast<std::uint64_t>(opened != kNoTime ? opened : begin_ns[range]));
+    return detail::minus(end_ns[range], opened != kNoTime ? opened : begin_ns[range]);
   }
 
   /// Appends rows with default values up to `rows`, for input that gives ranges out of order; `set` fills them.

@@ -9,6 +9,7 @@
 #include "exporter/html/slices.hpp"
 #include "report/units.hpp"
 
+#include <rangefinder/detail/wrapping.hpp>
 #include <rangefinder/version.hpp>
 
 #include <page_parts.hpp>  // made of page/ by the build
@@ -66,8 +67,7 @@ void add_head(const PageInput& input, std::string_view title, Index& index) {
   index.add("begin_ns", json_of(std::to_string(timeline.begin_ns)));
   index.add("end_ns", json_of(std::to_string(std::max(timeline.begin_ns, timeline.end_ns))));
   if (timeline.realtime_offset_ns != kNoTime) {
-    const auto wall_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(timeline.realtime_offset_ns) +
-                                                   static_cast<std::uint64_t>(timeline.begin_ns));
+    const std::int64_t wall_ns = detail::plus(timeline.realtime_offset_ns, timeline.begin_ns);
     index.add("wall_begin_ms", std::to_string(wall_ns / 1'000'000));
   }
   index.add("simulated", timeline.simulated ? "true" : "false");

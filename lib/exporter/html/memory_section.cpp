@@ -4,6 +4,8 @@
 #include "exporter/html/encode.hpp"
 #include "exporter/html/sections.hpp"
 
+#include <rangefinder/detail/wrapping.hpp>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -86,7 +88,7 @@ class MemorySection {
     Live live(timeline_.allocator_events);
     for (std::size_t i = 0; i < place_.rows.size(); ++i)
       live.take(place_.rows[i], owner_[i], [&](std::uint32_t owner, std::int64_t bytes) {
-        held[owner] += bytes;
+        held[owner] = detail::plus(held[owner], bytes);
         most[owner] = std::max(most[owner], held[owner]);
       });
     std::vector<std::uint32_t> order;
@@ -163,7 +165,10 @@ class MemorySection {
     std::size_t next = 0;
     for (std::size_t i = 0; i < place_.rows.size() && next < moments.size(); ++i) {
       const std::uint32_t row = place_.rows[i];
-      live.take(row, owner_[i], [&](std::uint32_t owner, std::int64_t bytes) { held[series_of_[owner]] += bytes; });
+      live.take(row, owner_[i], [&](std::uint32_t owner, std::int64_t bytes) {
+        std::int64_t& of_series = held[series_of_[owner]];
+        of_series = detail::plus(of_series, bytes);
+      });
       if (timeline_.allocator_events.reserved[row] >= 0) reserved_bytes = timeline_.allocator_events.reserved[row];
       if (i != moments[next]) continue;
       ++next;
@@ -171,10 +176,10 @@ class MemorySection {
       std::int64_t named = 0;
       for (std::size_t at = 0; at < series_.size(); ++at) {
         table.varint(columns[at], held[at]);
-        named += held[at];
+        named = detail::plus(named, held[at]);
       }
       // What the allocator says is allocated, blocks from before the recording too.
-      table.varint(columns.back(), std::max(place_.level[i] - named, std::int64_t{0}));
+      table.varint(columns.back(), since(named, place_.level[i]));
       if (has_reserved_) table.varint(reserved, reserved_bytes);
       table.next_row();
     }

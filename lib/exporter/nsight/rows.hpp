@@ -4,6 +4,7 @@
 #include "exporter/nsight/global_ids.hpp"
 #include "exporter/nsight/sqlite_output.hpp"
 
+#include <rangefinder/detail/wrapping.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
@@ -42,9 +43,7 @@ struct Export {
   Export(const Timeline& of, SqliteOutput& into) : timeline(of), output(into), ids(of), strings(into, of) {}
 
   /// Nsight's times begin with the recording.
-  std::int64_t time(std::int64_t ns) const noexcept {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(ns) - static_cast<std::uint64_t>(timeline.begin_ns));
-  }
+  std::int64_t time(std::int64_t ns) const noexcept { return detail::minus(ns, timeline.begin_ns); }
 
   const Timeline& timeline;
   SqliteOutput& output;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/wrapping.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +25,7 @@ class HostShift {
   std::int64_t by_wall_clock() const noexcept { return wall_; }
   /// Of a time on the host's own clock.
   std::int64_t at(std::int64_t time_ns) const noexcept {
-    return knots_.empty() ? wall_
-                          : wall_ + beyond_wall_clock(static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) +
-                                                                                static_cast<std::uint64_t>(wall_)));
+    return knots_.empty() ? wall_ : wall_ + beyond_wall_clock(detail::plus(time_ns, wall_));
   }
   /// What is added to a time that the wall clocks have moved.
   std::int64_t beyond_wall_clock(std::int64_t time_ns) const noexcept {

@@ -7,6 +7,8 @@
 #include "report/views/pass_columns.hpp"
 #include "report/views/range_paths.hpp"
 
+#include <rangefinder/detail/wrapping.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +30,7 @@ ColumnsOf<RangeInstance> instance_columns(const Timeline& timeline, const analys
   };
   const auto thread = [&timeline](const Row& row) { return numbered_name(timeline.threads[row.place.thread]); };
   const auto idle = [](const DeviceFigures& all) {
-    return std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns);
+    return std::max<std::int64_t>(0, detail::minus(all.gpu_span_ns(), all.any_busy_ns));
   };
   const auto launch_delay = [](const Row& row) { return common::mean(row.all.launch_delay_ns, row.all.gpu_ops); };
   columns.path("Range", &Row::path);

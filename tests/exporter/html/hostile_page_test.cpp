@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/html/page_reader.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,9 +102,8 @@ TEST_CASE("a page has its names as they were recorded", "[exporter]") {
 }
 
 TEST_CASE("times that no recording has make a page all the same", "[exporter]") {
-  // Importers let no time through that is so far that a distance is no number; a few distances still add up here.
-  constexpr std::int64_t kGreatest = std::int64_t{1} << 59;
-  constexpr std::int64_t kLeast = -kGreatest;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min() + 1;
+  constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::pair<std::int64_t, std::int64_t>> times{
       {kLeast, kGreatest}, {0, kGreatest}, {kLeast, kLeast}, {kGreatest, kGreatest}, {0, 0}};
   for (const auto& [begin_ns, end_ns] : times) {
@@ -111,6 +114,96 @@ TEST_CASE("times that no recording has make a page all the same", "[exporter]") 
     const std::vector<PageSlice> slices = PageReader::of(builder.build()).slices();
     CHECK(slices.size() >= 3);
     for (const PageSlice& slice : slices) {
+      CHECK(slice.begin_ns >= 0);
+      CHECK(slice.end_ns >= slice.begin_ns);
+    }
+  }
+}
+
+namespace {
+
+/// Any time, many of them as far as times can be.
+std::int64_t any_time(std::mt19937_64& random) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kTimes[] = {kLeast, kLeast + 1, kLeast / 2, -1, 0, 1, kGreatest / 2, kGreatest};
+  return random() % 4 == 0 ? static_cast<std::int64_t>(random()) : kTimes[random() % std::size(kTimes)];
+}
+
+/// A process's part of a collective; the last activity may be its work.
+void add_collective(TimelineBuilder& builder, std::mt19937_64& random, std::uint32_t process, int number) {
+  const auto time = [&] { return any_time(random); };
+  Timeline& timeline = builder.timeline();
+  timeline.collectives.append({.kind = CollectiveKind::kAllReduce,
+                               .name = timeline.intern("allreduce"),
+                               .process = ProcessIndex(process),
+                               .group = ProcessGroupIndex(0),
+                               .number = number,
+                               .thread = ThreadIndex(process),
+                               .begin_ns = time(),
+                               .end_ns = time(),
+                               .started_ns = time(),
+                               .completed_ns = time(),
+                               .wait_begin_ns = time(),
+                               .wait_end_ns = time()});
+  if (random() % 2 == 0)
+    change_last(timeline.activities,
+                [&](ActivityRow& activity) { activity.collective = CollectiveIndex(timeline.collectives.size() - 1); });
+}
+
+/// Some of most that a recording can have, at any times. `i` counts up from 0.
+void add_some(TimelineBuilder& builder, std::mt19937_64& random, int i, std::int64_t step_ns) {
+  const auto time = [&] { return any_time(random); };
+  const auto one_of = [&](unsigned many) { return random() % many == 0; };
+  builder.step(i, i * step_ns, (i + 1) * step_ns, random());
+  if (one_of(16)) builder.step(i, time(), time(), random());
+  builder.range(std::string(1, static_cast<char>('a' + random() % 4)), time(), time());
+  if (one_of(8)) builder.resumed(time());
+  const std::int64_t begin_ns = time();
+  builder.range("aten::mm", begin_ns, time()).given("[[64, 64], [64, 64]]", R"(["float", "float"])");
+  builder.launch_call("cudaLaunchKernel", begin_ns, time());
+  if (one_of(4)) builder.without_launch(random());
+  builder.kernel(time(), time(), one_of(4) ? "ncclDevKernel_AllReduce" : "gemm");
+  if (one_of(4)) builder.of_graph(builder.last_launch());
+  builder.memcpy(time(), time(), random()).memset(time(), time(), random());
+  builder.node(time(), time(), i, 1, time()).call("cudaStreamSynchronize", time(), time()).mark("m", time());
+  builder.counter("c", time(), time()).power(time(), static_cast<std::uint32_t>(random()));
+  builder.sensed(static_cast<std::uint32_t>(random()), random()).energy_counter(random());
+  builder.memory(static_cast<MemoryAction>(random() % 7), time(), random() % 8, any_size(random),
+                 static_cast<std::int32_t>(random() % 3) - 1);
+  builder.in_memory(time(), time());
+  if (one_of(8)) builder.window(time(), time()).clock_error(time());
+}
+
+Timeline timeline_at_any_times(std::mt19937_64& random) {
+  TimelineBuilder builder;
+  Timeline& timeline = builder.timeline();
+  constexpr int kSteps = 12;
+  const std::int64_t step_ns =
+      random() % 2 == 0 ? 1000 : std::numeric_limits<std::int64_t>::max() / (random() % 2 == 0 ? kSteps : 8 * kSteps);
+  timeline.process_groups.push_back({.name = "0", .ranks = {0, 1}, .size = 2});
+  for (int i = 0; i < kSteps; ++i) {
+    for (const std::uint32_t process : {0u, 1u}) {
+      builder.on_process(1 + process).on_device(static_cast<std::uint32_t>(random() % 2));
+      timeline.processes[process].rank = static_cast<std::int32_t>(process);
+      add_some(builder, random, i, step_ns);
+      add_collective(builder, random, process, i);
+    }
+  }
+  timeline.realtime_offset_ns = any_time(random);
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("whatever times a recording claims, it makes a page", "[exporter][property]") {
+  for (const std::uint64_t seed : property_seeds("page at any times", repeats(200))) {
+    INFO("RANGEFINDER_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    HtmlExportOptions options;
+    options.attribution = static_cast<Attribution>(random() % 4);
+    const PageReader page = PageReader::of(timeline_at_any_times(random), options);
+    for (const PageSlice& slice : page.slices()) {
       CHECK(slice.begin_ns >= 0);
       CHECK(slice.end_ns >= slice.begin_ns);
     }
