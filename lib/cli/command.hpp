@@ -3,12 +3,14 @@
 
 #include "cli/terminal.hpp"
 
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/result.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,9 @@ Error out_of_memory(const Common& common);
 
 /// With --strict: kIncomplete, before anything is written, when a recording lost something or is damaged.
 Status check_complete(const Common& common, const std::string& path);
+
+/// The file that --peaks names; no peaks where `path` is empty.
+Result<std::optional<MachinePeaks>> peaks_of(const std::string& path);
 
 /// Prints the error and gives the exit code that goes with it.
 int fail(const Error& error);

@@ -5,6 +5,7 @@
 #include "cli/values.hpp"
 
 #include <rangefinder/bench/harness.hpp>
+#include <rangefinder/bench/measure_peaks.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace rangefinder::cli {
 
@@ -71,6 +73,13 @@ void add_attribution(CLI::App& verb, Attribution& variable, const std::string& d
                            {"capture", Attribution::kCapture}},
                           description)
       ->type_name("HOW");
+}
+
+Result<std::optional<MachinePeaks>> peaks_of(const std::string& path) {
+  if (path.empty()) return std::optional<MachinePeaks>();
+  Result<MachinePeaks> peaks = bench::read_peaks(path);
+  if (!peaks) return std::move(peaks).error();
+  return std::optional<MachinePeaks>(std::move(*peaks));
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include "cli/export_perfetto.hpp"
 #include "cli/values.hpp"
 
-#include <rangefinder/bench/measure_peaks.hpp>
 #include <rangefinder/capture.hpp>
 #include <rangefinder/exporters.hpp>
 
@@ -14,9 +13,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace rangefinder::cli {
@@ -79,22 +78,13 @@ int run_nsight(const Common& common, const ExportArguments& arguments) {
   return said_written(common, arguments.output, export_nsight_sqlite(arguments.input, arguments.output, options));
 }
 
-bool show_progress(void* shown, std::uint64_t done, std::uint64_t total) {
-  Progress::update(shown, done, total);
-  return true;
-}
-
 int run_html(const Common& common, const ExportArguments& arguments) {
   auto options = options_of<HtmlExportOptions>(common, arguments);
-  MachinePeaks peaks;
-  if (!arguments.peaks.empty()) {
-    Result<MachinePeaks> read = bench::read_peaks(arguments.peaks);
-    if (!read) return fail(read.error());
-    peaks = std::move(*read);
-    options.peaks = &peaks;
-  }
+  const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
+  if (!peaks) return fail(peaks.error());
+  options.peaks = *peaks ? &**peaks : nullptr;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
-  options.progress = show_progress;
+  options.progress = Progress::update_and_go_on;
   options.progress_user = &progress;
   HtmlExportReport report;
   if (Status status = export_html(arguments.input, arguments.output, options, &report); !status.ok())
@@ -123,7 +113,7 @@ ChromeExportOptions chrome_options(const Common& common, const ExportArguments& 
 int run_chrome(const Common& common, const ExportArguments& arguments) {
   ChromeExportOptions options = chrome_options(common, arguments);
   Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
-  options.progress = show_progress;
+  options.progress = Progress::update_and_go_on;
   options.progress_user = &progress;
   ChromeExportReport report;
   if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok())

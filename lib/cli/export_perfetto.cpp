@@ -27,10 +27,7 @@ int run_perfetto(const Common& common, const std::string& input, const std::stri
   options.exclusive_ranges = chrome.exclusive_ranges;
   options.attribution = chrome.attribution;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + input);
-  options.progress = [](void* shown, std::uint64_t done, std::uint64_t total) {
-    Progress::update(shown, done, total);
-    return true;
-  };
+  options.progress = Progress::update_and_go_on;
   options.progress_user = &progress;
   PerfettoExportReport report;
   if (Status status = export_perfetto_trace(input, output, options, &report); !status.ok()) return fail(status.error());

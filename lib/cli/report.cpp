@@ -2,12 +2,11 @@
 #include "cli/command.hpp"
 #include "cli/values.hpp"
 
-#include <rangefinder/bench/measure_peaks.hpp>
 #include <rangefinder/report.hpp>
 
 #include <cstdio>
 #include <memory>
-#include <utility>
+#include <optional>
 
 namespace rangefinder::cli {
 namespace {
@@ -58,13 +57,9 @@ int run_report(const Common& common, ReportArguments arguments) {
   load.operator_inputs = options.view == "ops" || options.view.starts_with("roofline");
   load.progress = Progress::update;
   load.progress_user = &progress;
-  MachinePeaks peaks;
-  if (!arguments.peaks.empty()) {
-    Result<MachinePeaks> read = bench::read_peaks(arguments.peaks);
-    if (!read) return fail(read.error());
-    peaks = std::move(*read);
-    options.peaks = &peaks;
-  }
+  const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
+  if (!peaks) return fail(peaks.error());
+  options.peaks = *peaks ? &**peaks : nullptr;
   if (Status status = report_files(arguments.inputs, load, options, write_stdout); !status.ok())
     return fail(status.error());
   return kSuccess;

@@ -78,6 +78,11 @@ void Progress::update(void* self, std::uint64_t done, std::uint64_t total) {
   static_cast<Progress*>(self)->show(done, total);
 }
 
+bool Progress::update_and_go_on(void* self, std::uint64_t done, std::uint64_t total) {
+  update(self, done, total);
+  return true;
+}
+
 void Progress::show(std::uint64_t done, std::uint64_t total) {
   constexpr std::int64_t kDelay = 500'000'000, kPeriod = 100'000'000;
   if (!wanted_) return;

@@ -44,6 +44,8 @@ class Progress {
 
   /// Fits LoadOptions::progress with `this` as its user.
   static void update(void* self, std::uint64_t done, std::uint64_t total);
+  /// The same for exports, which go on where it returns true.
+  static bool update_and_go_on(void* self, std::uint64_t done, std::uint64_t total);
 
  private:
   void show(std::uint64_t done, std::uint64_t total);

@@ -6,7 +6,6 @@
 #include "cli/unnamed_file.hpp"
 #include "cli/values.hpp"
 
-#include <rangefinder/bench/measure_peaks.hpp>
 #include <rangefinder/exporters.hpp>
 
 #include <fmt/format.h>
@@ -38,26 +37,17 @@ struct ViewArguments {
   bool no_open = false;
 };
 
-bool keep_on(void* shown, std::uint64_t done, std::uint64_t total) {
-  Progress::update(shown, done, total);
-  return true;
-}
-
 /// The page of our own, under "/TOKEN/".
 Result<ServedFile> make_page(const Common& common, const ViewArguments& arguments, const std::string& token) {
   Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
   HtmlExportOptions options;
   options.attribution = arguments.attribution;
   options.max_memory_bytes = common.max_memory;
-  options.progress = keep_on;
+  options.progress = Progress::update_and_go_on;
   options.progress_user = &progress;
-  MachinePeaks peaks;
-  if (!arguments.peaks.empty()) {
-    Result<MachinePeaks> read = bench::read_peaks(arguments.peaks);
-    if (!read) return std::move(read).error();
-    peaks = std::move(*read);
-    options.peaks = &peaks;
-  }
+  const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
+  if (!peaks) return peaks.error();
+  options.peaks = *peaks ? &**peaks : nullptr;
   HtmlExportReport report;
   Result<UnnamedFile> file =
       write_unnamed([&](const std::string& output) { return export_html(arguments.input, output, options, &report); });
@@ -77,7 +67,7 @@ Result<ServedFile> make_trace(const Common& common, const ViewArguments& argumen
   options.compression = ExportCompression::kGzip;
   options.gpu = PerfettoGpu::kLinkedStages;  // that interface is the current one
   options.max_memory_bytes = common.max_memory;
-  options.progress = keep_on;
+  options.progress = Progress::update_and_go_on;
   options.progress_user = &progress;
   Result<UnnamedFile> file =
       write_unnamed([&](const std::string& output) { return export_perfetto_trace(arguments.input, output, options); });
