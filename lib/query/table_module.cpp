@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/table_module.hpp"
 
+#include "query/read_only_module.hpp"
 #include "query/row_order.hpp"
 #include "query/sqlite_value.hpp"
 
@@ -14,29 +15,7 @@
 namespace rangefinder::query {
 namespace {
 
-struct VirtualTable : sqlite3_vtab {
-  explicit VirtualTable(TableSource& of) : sqlite3_vtab{}, source(of) {}
-  TableSource& source;
-};
-
-struct Cursor : sqlite3_vtab_cursor {
-  Cursor() : sqlite3_vtab_cursor{} {}
-  const std::uint32_t* order = nullptr;  // null: positions are rows
-  TableSource::Order kept;               // where `order` is one that the table may forget
-  std::size_t at = 0;
-  std::size_t end = 0;
-
-  std::uint32_t row() const noexcept { return order == nullptr ? static_cast<std::uint32_t>(at) : order[at]; }
-  void walk(const std::vector<std::uint32_t>& rows, std::size_t from, std::size_t to) noexcept {
-    order = rows.empty() ? nullptr : rows.data();
-    at = from;
-    end = to;
-  }
-};
-
-TableSource& source_of(sqlite3_vtab* table) noexcept { return static_cast<VirtualTable*>(table)->source; }
-
-// ---- how rows are found; xBestIndex tells xFilter by a number. -1 and below: all, in the order -1 - number
+// How rows are found; TableRows::plan tells TableRows::find by a number. -1 and below: all, in the order -1 - number.
 constexpr int kScan = 0;
 constexpr int kById = 1;
 constexpr int kFirstLookup = 2;  // + 4 * lookup + kWithLower + kWithUpper
@@ -162,65 +141,83 @@ Plan best_plan(TableSource& source, const sqlite3_index_info& info) {
   return best;
 }
 
-int choose_plan(sqlite3_vtab* table, sqlite3_index_info* info) {
-  return without_exceptions([&] {
-    TableSource& source = source_of(table);
-    const Plan plan = best_plan(source, *info);
-    info->idxNum = plan.number;
-    info->idxStr = freed_by_sqlite(plan.words);
-    info->needToFreeIdxStr = 1;
-    for (int i = 0; i < 3; ++i)
-      if (plan.arguments[i] >= 0) info->aConstraintUsage[plan.arguments[i]].argvIndex = i + 1;
-    if (plan.number == kById) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-    info->estimatedRows = static_cast<sqlite3_int64>(std::max(plan.rows, 1.0));
-    // A search costs about as much as a few rows.
-    info->estimatedCost =
-        plan.rows + (plan.number >= kFirstLookup ? std::log2(static_cast<double>(source.rows()) + 2) : 1);
-    info->orderByConsumed = plan.number < kScan || (info->nOrderBy == 1 && info->aOrderBy[0].desc == 0 &&
-                                                    std::max(info->aOrderBy[0].iColumn, 0) == plan.ordered_by);
-    return SQLITE_OK;
-  });
+/// What a query walks through of a table.
+class TableRows {
+ public:
+  using Source = TableSource;
+  explicit TableRows(TableSource& source) noexcept : source_(source) {}
+
+  static Result<std::string> columns(TableSource& source) {
+    std::string columns = "\"id\" INTEGER";
+    for (const Column& column : source.table.columns)
+      columns += ", " + quoted_name(column.name) + " " + std::string(sql_name(column.type));
+    return columns;
+  }
+  static void plan(TableSource& source, sqlite3_index_info& info);
+
+  void find(int plan, sqlite3_value** values);
+  bool at_end() const noexcept { return at_ >= end_; }
+  void next() noexcept { ++at_; }
+  std::int64_t id() const noexcept { return std::int64_t{row()} + 1; }
+  Cell cell(int column) const {
+    if (column == 0) return number(id());
+    return source_.table.columns[static_cast<std::size_t>(column) - 1].get(source_.model, row());
+  }
+
+ private:
+  std::uint32_t row() const noexcept { return order_ == nullptr ? static_cast<std::uint32_t>(at_) : order_[at_]; }
+  void walk(const std::vector<std::uint32_t>& rows, std::size_t from, std::size_t to) noexcept {
+    order_ = rows.empty() ? nullptr : rows.data();
+    at_ = from;
+    end_ = to;
+  }
+  void find_by_id(sqlite3_value* value);
+  void find_by_lookup(int plan, sqlite3_value** values);
+  void find_in_order(int number);
+
+  TableSource& source_;
+  const std::uint32_t* order_ = nullptr;  // null: positions are rows
+  TableSource::Order kept_;               // where `order_` is one that the table may forget
+  std::size_t at_ = 0;
+  std::size_t end_ = 0;
+};
+
+void TableRows::plan(TableSource& source, sqlite3_index_info& info) {
+  const Plan plan = best_plan(source, info);
+  info.idxNum = plan.number;
+  info.idxStr = freed_by_sqlite(plan.words);
+  info.needToFreeIdxStr = 1;
+  for (int i = 0; i < 3; ++i)
+    if (plan.arguments[i] >= 0) info.aConstraintUsage[plan.arguments[i]].argvIndex = i + 1;
+  if (plan.number == kById) info.idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+  info.estimatedRows = static_cast<sqlite3_int64>(std::max(plan.rows, 1.0));
+  // A search costs about as much as a few rows.
+  info.estimatedCost =
+      plan.rows + (plan.number >= kFirstLookup ? std::log2(static_cast<double>(source.rows()) + 2) : 1);
+  info.orderByConsumed = plan.number < kScan || (info.nOrderBy == 1 && info.aOrderBy[0].desc == 0 &&
+                                                 std::max(info.aOrderBy[0].iColumn, 0) == plan.ordered_by);
 }
 
-// ---- the life of a table
-int connect(sqlite3* connection, void* source, int, const char* const*, sqlite3_vtab** table, char**) {
-  return without_exceptions([&] {
-    auto& of = *static_cast<TableSource*>(source);
-    std::string declaration = "CREATE TABLE x(\"id\" INTEGER";
-    for (const Column& column : of.table.columns)
-      declaration += ", " + quoted_name(column.name) + " " + std::string(sql_name(column.type));
-    const int code = sqlite3_declare_vtab(connection, (declaration + ")").c_str());
-    if (code == SQLITE_OK) *table = new VirtualTable(of);
-    return code;
-  });
+void TableRows::find(int plan, sqlite3_value** values) {
+  walk({}, 0, 0);
+  if (plan == kScan)
+    end_ = source_.rows();
+  else if (plan < kScan)
+    find_in_order(-1 - plan);
+  else if (plan == kById)
+    find_by_id(values[0]);
+  else
+    find_by_lookup(plan, values);
 }
 
-int disconnect(sqlite3_vtab* table) {
-  delete static_cast<VirtualTable*>(table);
-  return SQLITE_OK;
-}
-
-int open_cursor(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
-  return without_exceptions([&] {
-    *cursor = new Cursor();
-    return SQLITE_OK;
-  });
-}
-
-int close_cursor(sqlite3_vtab_cursor* cursor) {
-  delete static_cast<Cursor*>(cursor);
-  return SQLITE_OK;
-}
-
-// ---- rows
-void find_by_id(Cursor& cursor, std::size_t rows, sqlite3_value* value) {
+void TableRows::find_by_id(sqlite3_value* value) {
   const Bound id = bound_of(value, Side::kEqual);
-  if (id.kind != Bound::Kind::kAt || id.at < 1 || static_cast<std::uint64_t>(id.at) > rows) return;
-  cursor.at = static_cast<std::size_t>(id.at) - 1;
-  cursor.end = cursor.at + 1;
+  if (id.kind != Bound::Kind::kAt || id.at < 1 || static_cast<std::uint64_t>(id.at) > source_.rows()) return;
+  at_ = static_cast<std::size_t>(id.at) - 1;
+  end_ = at_ + 1;
 }
 
-void find_by_lookup(Cursor& cursor, TableSource& source, int plan, sqlite3_value** values) {
+void TableRows::find_by_lookup(int plan, sqlite3_value** values) {
   const auto lookup = static_cast<std::size_t>((plan - kFirstLookup) / 4);
   const int flags = (plan - kFirstLookup) % 4;
   std::int64_t key = 0;
@@ -232,79 +229,18 @@ void find_by_lookup(Cursor& cursor, TableSource& source, int plan, sqlite3_value
     if (bound.kind == Bound::Kind::kAt) to = bound.at;
     return bound.kind != Bound::Kind::kNoRow;
   };
-  if (!source.table.lookups[lookup].key.empty() && !take(Side::kEqual, key)) return;
+  if (!source_.table.lookups[lookup].key.empty() && !take(Side::kEqual, key)) return;
   if ((flags & kWithLower) != 0 && !take(Side::kLower, lower)) return;
   if ((flags & kWithUpper) != 0 && !take(Side::kUpper, upper)) return;
-  const KeyIndex& index = source.index(lookup);
+  const KeyIndex& index = source_.index(lookup);
   const KeyIndex::Span found = index.find(key, lower, upper);
-  cursor.walk(index.order(), found.begin, found.end);
+  walk(index.order(), found.begin, found.end);
 }
 
-void walk_in_order(Cursor& cursor, TableSource& source, int number) {
-  cursor.kept = source.order(number);
-  cursor.walk(*cursor.kept, 0, source.rows());
+void TableRows::find_in_order(int number) {
+  kept_ = source_.order(number);
+  walk(*kept_, 0, source_.rows());
 }
-
-int filter(sqlite3_vtab_cursor* raw, int plan, const char*, int, sqlite3_value** values) {
-  return without_exceptions([&] {
-    auto& cursor = *static_cast<Cursor*>(raw);
-    TableSource& source = source_of(raw->pVtab);
-    cursor.walk({}, 0, 0);
-    if (plan == kScan)
-      cursor.end = source.rows();
-    else if (plan < kScan)
-      walk_in_order(cursor, source, -1 - plan);
-    else if (plan == kById)
-      find_by_id(cursor, source.rows(), values[0]);
-    else
-      find_by_lookup(cursor, source, plan, values);
-    return SQLITE_OK;
-  });
-}
-
-int next_row(sqlite3_vtab_cursor* cursor) {
-  ++static_cast<Cursor*>(cursor)->at;
-  return SQLITE_OK;
-}
-
-int is_at_end(sqlite3_vtab_cursor* raw) {
-  const auto& cursor = *static_cast<Cursor*>(raw);
-  return cursor.at >= cursor.end ? 1 : 0;
-}
-
-int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-  *id = static_cast<sqlite3_int64>(static_cast<Cursor*>(cursor)->row()) + 1;
-  return SQLITE_OK;
-}
-
-int column(sqlite3_vtab_cursor* raw, sqlite3_context* context, int number) {
-  return without_exceptions([&] {
-    const std::uint32_t row = static_cast<Cursor*>(raw)->row();
-    const TableSource& source = source_of(raw->pVtab);
-    if (number == 0)
-      sqlite3_result_int64(context, static_cast<sqlite3_int64>(row) + 1);
-    else
-      set_result(context, source.table.columns[static_cast<std::size_t>(number) - 1].get(source.model, row));
-    return SQLITE_OK;
-  });
-}
-
-/// Without xCreate a table is eponymous: it is there under the name of its module, and no statement makes another.
-/// Without xUpdate it cannot be written.
-constexpr sqlite3_module kModule = [] {
-  sqlite3_module module{};
-  module.xConnect = connect;
-  module.xBestIndex = choose_plan;
-  module.xDisconnect = disconnect;
-  module.xOpen = open_cursor;
-  module.xClose = close_cursor;
-  module.xFilter = filter;
-  module.xNext = next_row;
-  module.xEof = is_at_end;
-  module.xColumn = column;
-  module.xRowid = row_id;
-  return module;
-}();
 
 }  // namespace
 
@@ -335,7 +271,7 @@ TableSource::Order TableSource::order(int number) {
 }
 
 int register_table(sqlite3* connection, TableSource& source) {
-  return sqlite3_create_module_v2(connection, std::string(source.table.name).c_str(), &kModule, &source, nullptr);
+  return ReadOnlyModule<TableRows>::add(connection, std::string(source.table.name), source);
 }
 
 }  // namespace rangefinder::query

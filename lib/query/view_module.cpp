@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/view_module.hpp"
 
+#include "query/read_only_module.hpp"
 #include "query/sqlite_value.hpp"
 
 #include <rangefinder/report.hpp>
@@ -21,20 +22,6 @@ using report::ColumnType;
 constexpr std::string_view kWithInstances[] = {"ranges",   "kernels",     "memcpy",      "api",      "sync",
                                                "overhead", "allocations", "collectives", "pipeline", "counters"};
 
-struct ViewTable : sqlite3_vtab {
-  explicit ViewTable(ViewSource& of) : sqlite3_vtab{}, source(of) {}
-  ViewSource& source;
-};
-
-struct ViewCursor : sqlite3_vtab_cursor {
-  ViewCursor() : sqlite3_vtab_cursor{} {}
-  std::size_t at = 0;
-};
-
-const report::Table& table_of(const sqlite3_vtab_cursor* cursor) noexcept {
-  return static_cast<const ViewTable*>(cursor->pVtab)->source.made();
-}
-
 std::string_view declared_type(const report::Column& column) noexcept {
   if (report::is_text(column.type)) return "TEXT";
   return column.type == ColumnType::kReal || column.places != 0 ? "REAL" : "INTEGER";
@@ -51,89 +38,37 @@ Cell cell_of(const report::Table& table, std::size_t row, std::size_t column) {
   return number(cell);
 }
 
-int connect_view(sqlite3* connection, void* raw, int, const char* const*, sqlite3_vtab** table, char** error) {
-  return without_exceptions([&] {
-    auto& source = *static_cast<ViewSource*>(raw);
+/// What a query walks through of a view.
+class ViewRows {
+ public:
+  using Source = ViewSource;
+  explicit ViewRows(const ViewSource& source) noexcept : table_(source.made()) {}
+
+  static Result<std::string> columns(ViewSource& source) {
     const Result<const report::Table*> made = source.table();
-    if (!made) {
-      *error = freed_by_sqlite(made.error().message());
-      return SQLITE_ERROR;
-    }
-    std::string declaration = "CREATE TABLE x(";
+    if (!made) return made.error();
+    std::string columns;
     for (std::size_t i = 0; i < source.keys().size(); ++i)
-      declaration += (i == 0 ? "" : ", ") + quoted_name(source.keys()[i]) + " " +
-                     std::string(declared_type((*made)->columns()[i]));
-    const int code = sqlite3_declare_vtab(connection, (declaration + ")").c_str());
-    if (code == SQLITE_OK) *table = new ViewTable(source);
-    return code;
-  });
-}
+      columns += (i == 0 ? "" : ", ") + quoted_name(source.keys()[i]) + " " +
+                 std::string(declared_type((*made)->columns()[i]));
+    return columns;
+  }
+  static void plan(ViewSource& source, sqlite3_index_info& info) noexcept {
+    const std::size_t rows = source.made().row_count();
+    info.estimatedCost = static_cast<double>(rows) + 1;
+    info.estimatedRows = static_cast<sqlite3_int64>(rows) + 1;
+  }
 
-int disconnect_view(sqlite3_vtab* table) {
-  delete static_cast<ViewTable*>(table);
-  return SQLITE_OK;
-}
+  void find(int, sqlite3_value**) noexcept { at_ = 0; }
+  bool at_end() const noexcept { return at_ >= table_.row_count(); }
+  void next() noexcept { ++at_; }
+  std::int64_t id() const noexcept { return static_cast<std::int64_t>(at_) + 1; }
+  Cell cell(int column) const { return cell_of(table_, at_, static_cast<std::size_t>(column)); }
 
-int plan_view(sqlite3_vtab* table, sqlite3_index_info* info) {
-  const std::size_t rows = static_cast<ViewTable*>(table)->source.made().row_count();
-  info->estimatedCost = static_cast<double>(rows) + 1;
-  info->estimatedRows = static_cast<sqlite3_int64>(rows) + 1;
-  return SQLITE_OK;
-}
-
-int open_view(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
-  return without_exceptions([&] {
-    *cursor = new ViewCursor();
-    return SQLITE_OK;
-  });
-}
-
-int close_view(sqlite3_vtab_cursor* cursor) {
-  delete static_cast<ViewCursor*>(cursor);
-  return SQLITE_OK;
-}
-
-int begin_view(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
-  static_cast<ViewCursor*>(cursor)->at = 0;
-  return SQLITE_OK;
-}
-
-int next_of_view(sqlite3_vtab_cursor* cursor) {
-  ++static_cast<ViewCursor*>(cursor)->at;
-  return SQLITE_OK;
-}
-
-int end_of_view(sqlite3_vtab_cursor* cursor) {
-  return static_cast<ViewCursor*>(cursor)->at >= table_of(cursor).row_count() ? 1 : 0;
-}
-
-int row_of_view(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-  *id = static_cast<sqlite3_int64>(static_cast<ViewCursor*>(cursor)->at) + 1;
-  return SQLITE_OK;
-}
-
-int column_of_view(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int number) {
-  return without_exceptions([&] {
-    set_result(context,
-               cell_of(table_of(cursor), static_cast<ViewCursor*>(cursor)->at, static_cast<std::size_t>(number)));
-    return SQLITE_OK;
-  });
-}
-
-constexpr sqlite3_module kViewModule = [] {
-  sqlite3_module module{};
-  module.xConnect = connect_view;
-  module.xBestIndex = plan_view;
-  module.xDisconnect = disconnect_view;
-  module.xOpen = open_view;
-  module.xClose = close_view;
-  module.xFilter = begin_view;
-  module.xNext = next_of_view;
-  module.xEof = end_of_view;
-  module.xColumn = column_of_view;
-  module.xRowid = row_of_view;
-  return module;
-}();
+ private:
+  const report::Table& table_;
+  std::size_t at_ = 0;
+};
 
 /// Without what the help says of options, "(--instances: each)": here they are tables.
 std::string without_options(std::string_view description) {
@@ -194,7 +129,7 @@ Result<const report::Table*> ViewSource::table() {
 }
 
 int register_view(sqlite3* connection, ViewSource& source) {
-  return sqlite3_create_module_v2(connection, source.name().table.c_str(), &kViewModule, &source, nullptr);
+  return ReadOnlyModule<ViewRows>::add(connection, source.name().table, source);
 }
 
 }  // namespace rangefinder::query
