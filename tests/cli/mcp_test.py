@@ -4,19 +4,14 @@
 
 mcp_test.py --command PATH --inputs PATH [TOPIC ...]. The client: pip install mcp, in the Python that runs this.
 """
-import argparse
 import asyncio
 import json
-import os
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
-import unittest
 
-COMMAND = ""
-INPUTS = ""
+from verb_case import VerbCase, run_tests
+
 TRANSCRIPT = pathlib.Path(__file__).parent / "mcp_transcript.jsonl"
 
 
@@ -41,16 +36,15 @@ def differences(expected, got, where=""):
         yield f"{where}: {got!r} is not {expected!r}"
 
 
-class ServerTest(unittest.TestCase):
+class ServerTest(VerbCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-mcp-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        super().setUp()
         self.served = self.folder / "served"
         self.served.mkdir()
-        subprocess.run([INPUTS, self.served], check=True)
+        self.make_inputs(self.served)
 
     def run_server(self, text, *more):
-        return subprocess.run([COMMAND, "mcp", "--folder", self.served, *more], input=text, capture_output=True, timeout=120)
+        return subprocess.run([self.command, "mcp", "--folder", self.served, *more], input=text, capture_output=True, timeout=120)
 
     def answers(self, messages, *more):
         """What comes back for these lines, parsed."""
@@ -118,7 +112,7 @@ class Hostile(ServerTest):
         self.assertIn("200 ms", result["content"][0]["text"])
 
     def test_a_folder_that_is_none(self):
-        process = subprocess.run([COMMAND, "mcp", "--folder", self.folder / "nothing"], capture_output=True, timeout=60,
+        process = subprocess.run([self.command, "mcp", "--folder", self.folder / "nothing"], capture_output=True, timeout=60,
                                  stdin=subprocess.DEVNULL)
         self.assertEqual((process.returncode, process.stdout), (2, b""))
         self.assertIn(b"nothing", process.stderr)
@@ -142,7 +136,7 @@ class OfficialClient(ServerTest):
         elsewhere = self.folder / "elsewhere.rfcap"
         shutil.copy(self.served / "whole.rfcap", elsewhere)
         (self.served / "link.rfcap").symlink_to(elsewhere)
-        server = StdioServerParameters(command=COMMAND, args=["mcp", "--folder", str(self.served), "--max-rows", "2"])
+        server = StdioServerParameters(command=self.command, args=["mcp", "--folder", str(self.served), "--max-rows", "2"])
         async with Client(server, mode=mode) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             files = await client.call_tool("list_files", {})
@@ -174,10 +168,4 @@ class OfficialClient(ServerTest):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--command", required=True)
-    parser.add_argument("--inputs", required=True)
-    parser.add_argument("topics", nargs="*")
-    options = parser.parse_args()
-    COMMAND, INPUTS = os.path.abspath(options.command), os.path.abspath(options.inputs)
-    unittest.main(argv=[sys.argv[0], "-v", *options.topics])
+    run_tests()

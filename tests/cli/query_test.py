@@ -1,34 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`rangefinder query` as people run it. query_test.py --command PATH --inputs PATH [TOPIC ...]."""
-import argparse
 import json
 import os
-import pathlib
 import pty
 import select
-import shutil
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-COMMAND = ""
-INPUTS = ""
+from verb_case import VerbCase, run_tests
+
 # At the begin of a line; while a line is edited it is shown anew without a new one.
 PROMPT = "\n\r\x1b[Krangefinder> "
 GOES_ON = "\n\r\x1b[K        ...> "
 
 
-class QueryTest(unittest.TestCase):
+class QueryTest(VerbCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-query-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        subprocess.run([INPUTS, self.folder], check=True)
+        super().setUp()
+        self.make_inputs(self.folder)
 
     def run_query(self, *words, stdin=""):
-        return subprocess.run([COMMAND, "query", *map(str, words)], cwd=self.folder, input=stdin, capture_output=True, text=True,
+        return subprocess.run([self.command, "query", *map(str, words)], cwd=self.folder, input=stdin, capture_output=True, text=True,
                               timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"})
 
     def answer(self, *words, stdin=""):
@@ -53,7 +46,7 @@ class Questions(QueryTest):
         self.assertIn("forward", self.answer("whole.rfcap", sql))
 
     def test_views_are_tables(self):
-        report = subprocess.run([COMMAND, "report", "whole.rfcap", "--view", "kernels", "--json"], cwd=self.folder,
+        report = subprocess.run([self.command, "report", "whole.rfcap", "--view", "kernels", "--json"], cwd=self.folder,
                                 capture_output=True, check=True)
         rows = json.loads(self.answer("whole.rfcap", "SELECT * FROM view_kernels", "--json"))["rows"]
         self.assertEqual(rows, json.loads(report.stdout)["rows"])
@@ -120,7 +113,7 @@ class Interactive(QueryTest):
     def setUp(self):
         super().setUp()
         self.terminal, inner = pty.openpty()
-        self.process = subprocess.Popen([COMMAND, "query", "whole.rfcap", "--csv"], cwd=self.folder, stdin=inner,
+        self.process = subprocess.Popen([self.command, "query", "whole.rfcap", "--csv"], cwd=self.folder, stdin=inner,
                                         stdout=subprocess.PIPE, stderr=inner, env={**os.environ, "LC_ALL": "C.UTF-8"})
         os.close(inner)
         self.addCleanup(self.process.stdout.close)
@@ -182,10 +175,4 @@ class Interactive(QueryTest):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--command", required=True)
-    parser.add_argument("--inputs", required=True)
-    parser.add_argument("topics", nargs="*")
-    options = parser.parse_args()
-    COMMAND, INPUTS = os.path.abspath(options.command), os.path.abspath(options.inputs)
-    unittest.main(argv=[sys.argv[0], "-v", *options.topics])
+    run_tests()

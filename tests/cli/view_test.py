@@ -9,17 +9,13 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-COMMAND = ""
-INPUTS = ""
+from verb_case import VerbCase, run_tests
+
 PATIENCE_S = 60
 PERFETTO = "https://ui.perfetto.dev"
 
@@ -38,11 +34,11 @@ class Answer:
 class Viewer:
     """The command as it runs."""
 
-    def __init__(self, folder, *words, **variables):
+    def __init__(self, command, folder, *words, **variables):
         keep = {key: value for key, value in os.environ.items()
                 if key in ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
         self.process = subprocess.Popen(
-            [COMMAND, "view", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [command, "view", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0,  # what is behind the first line stays for communicate()
             env={**keep, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "tmp"), **variables})
         self.line = self.process.stdout.readline().decode()
@@ -75,20 +71,19 @@ class Viewer:
         return self.process.returncode, out.decode(), err.decode()
 
 
-class View(unittest.TestCase):
+class View(VerbCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-view-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        super().setUp()
         (self.folder / "tmp").mkdir()
-        subprocess.run([INPUTS, self.folder], check=True)
+        self.make_inputs(self.folder)
 
     def view(self, *words, **variables):
-        viewer = Viewer(self.folder, *words, **variables)
+        viewer = Viewer(self.command, self.folder, *words, **variables)
         self.addCleanup(viewer.end)
         return viewer
 
     def test_the_page_is_the_one_that_export_writes(self):
-        subprocess.run([COMMAND, "export", "whole.rfcap", "--format", "html", "-o", "page.html", "-q"], cwd=self.folder,
+        subprocess.run([self.command, "export", "whole.rfcap", "--format", "html", "-o", "page.html", "-q"], cwd=self.folder,
                        check=True)
         answer = self.view("whole.rfcap", "--no-open").get()
         self.assertEqual(answer.code, 200)
@@ -186,7 +181,7 @@ class View(unittest.TestCase):
     def test_ctrl_c_ends_it_and_leaves_nothing(self):
         for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(sent):
-                viewer = Viewer(self.folder, "whole.rfcap", "--no-open")
+                viewer = Viewer(self.command, self.folder, "whole.rfcap", "--no-open")
                 host, _ = viewer.host_and_path()
                 code, _, err = viewer.end(sent)
                 self.assertEqual((code, err), (0, ""))
@@ -220,7 +215,7 @@ class View(unittest.TestCase):
         for words in (["missing.rfcap"], ["whole.rfcap", "--port", "70000"], ["whole.rfcap", "--perfetto", "--port", "8000"],
                       ["whole.rfcap", "--perfetto", "--peaks", "x.json"]):
             with self.subTest(words):
-                done = subprocess.run([COMMAND, "view", "--no-open", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                done = subprocess.run([self.command, "view", "--no-open", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S)
                 self.assertEqual((done.returncode, done.stdout), (2, b""))
                 self.assertRegex(done.stderr.decode(), r"\Arangefinder: [^\n]+\n\Z")
@@ -228,7 +223,7 @@ class View(unittest.TestCase):
     def test_a_port_that_is_taken_is_said(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            done = subprocess.run([COMMAND, "view", "whole.rfcap", "--no-open", "--port", port], cwd=self.folder,
+            done = subprocess.run([self.command, "view", "whole.rfcap", "--no-open", "--port", port], cwd=self.folder,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"127.0.0.1:{port}", done.stderr.decode())
@@ -243,20 +238,12 @@ class View(unittest.TestCase):
         answer = viewer.get(Origin=PERFETTO)
         self.assertEqual(answer.code, 200)
         self.assertEqual(answer.headers["access-control-allow-origin"], PERFETTO)
-        subprocess.run([COMMAND, "export", "whole.rfcap", "--format", "perfetto", "--gpu", "linked", "-o", "x.pftrace", "-q"],
+        subprocess.run([self.command, "export", "whole.rfcap", "--format", "perfetto", "--gpu", "linked", "-o", "x.pftrace", "-q"],
                        cwd=self.folder, check=True)
         self.assertEqual(gzip.decompress(answer.body), (self.folder / "x.pftrace").read_bytes())
         self.assertEqual(viewer.get(Origin="https://evil.example").code, 403)
         self.assertEqual(viewer.get("/trace.pftrace.gz", Origin=PERFETTO).code, 404)
 
 
-def main():
-    global COMMAND, INPUTS
-    words = sys.argv[1:]
-    COMMAND = os.path.abspath(words[words.index("--command") + 1])
-    INPUTS = os.path.abspath(words[words.index("--inputs") + 1])
-    unittest.main(argv=[sys.argv[0]])
-
-
 if __name__ == "__main__":
-    main()
+    run_tests()
