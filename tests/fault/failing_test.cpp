@@ -67,14 +67,14 @@ void check(const std::string& call, unsigned least, const std::string& kind = "m
 
 }  // namespace
 
-TEST_CASE("whichever write of a session fails, the program runs on, and what is missing is told of", "[fault]") {
+TEST_CASE("whichever write of a session fails, the program runs on, and what is missing is told of", "[failing]") {
   check("write", 5);
   check("short_write", 5);
   CHECK(run_failing("interrupt").find(" failures") != std::string::npos);  // without end it would not end
 }
 
 TEST_CASE("whichever file of a session cannot be made, the program runs on, and what is missing is told of",
-          "[fault]") {
+          "[failing]") {
   check("open", 2);
   check("fallocate", 1);
   check("mmap", 1);
@@ -82,22 +82,22 @@ TEST_CASE("whichever file of a session cannot be made, the program runs on, and 
   check("rename", 2, "ring");
 }
 
-TEST_CASE("whichever thread of a session cannot be started, the program runs on", "[fault]") {
+TEST_CASE("whichever thread of a session cannot be started, the program runs on", "[failing]") {
   check("pthread_create", 2);
 }
 
-TEST_CASE("whichever allocation of a session fails, the program runs on, and what is missing is told of", "[fault]") {
+TEST_CASE("whichever allocation of a session fails, the program runs on, and what is missing is told of", "[failing]") {
   for (const char* kind : {"ring", "limited", "series"}) CHECK(failures_of("new", kind, some_of_many()) >= 100);
 }
 
 #if defined(FAKE_CUPTI_PATH)
 TEST_CASE("whichever allocation of a recording of a device fails, the program runs on, and what is missing is told of",
-          "[fault]") {
+          "[failing]") {
   CHECK(failures_of("new", "device", some_of_many()) >= 100);
 }
 #endif
 
-TEST_CASE("whichever allocation of the first session of a process fails, the program runs on", "[fault]") {
+TEST_CASE("whichever allocation of the first session of a process fails, the program runs on", "[failing]") {
 #if defined(RANGEFINDER_ADDRESS_SANITIZER)
   check("new", 100, "first", some_of_many());
 #else
