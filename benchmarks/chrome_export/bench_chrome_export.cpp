@@ -39,7 +39,7 @@ void measure(const Arguments& arguments, const std::string& path, std::uint64_t 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Arguments arguments = parse_arguments(argc, argv, "bench_chrome_export");
+  const Arguments arguments = parse_arguments(argc, argv);
   fmt::print(
       "| capture | ranges | M ranges/s | best | M events/s | bytes a range | peak MiB "
       "|\n|---|---:|---:|---:|---:|---:|---:|\n");

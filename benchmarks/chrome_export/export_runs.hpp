@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "common/arguments.hpp"
 #include "support/capture_builder.hpp"
 
 #include <fmt/format.h>
@@ -108,19 +109,11 @@ struct Arguments {
 };
 
 /// Ends the program with its usage when it cannot read them.
-inline Arguments parse_arguments(int argc, char** argv, std::string_view program) {
+inline Arguments parse_arguments(int argc, char** argv) {
   Arguments arguments;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string_view word = argv[i];
-    const bool known = i + 1 < argc && (word == "--ranges" || word == "--repeat" || word == "--output");
-    if (!known) {
-      fmt::print(stderr, "{} [--ranges N] [--repeat N] [--output FILE]\n", program);
-      std::exit(2);
-    }
-    if (word == "--ranges") arguments.ranges = std::max<std::uint64_t>(8, std::strtoull(argv[i + 1], nullptr, 10));
-    if (word == "--repeat") arguments.repeat = std::max(1, std::atoi(argv[i + 1]));
-    if (word == "--output") arguments.output = argv[i + 1];
-  }
+  bench::read_arguments(
+      argc, argv, {{"--ranges", &arguments.ranges}, {"--repeat", &arguments.repeat}, {"--output", &arguments.output}});
+  arguments.ranges = std::max<std::uint64_t>(8, arguments.ranges);
   return arguments;
 }
 

@@ -7,6 +7,7 @@
 // A step has 800 activities. Without options: a long capture of 12,500 steps and a fleet of 64 captures of 25 steps.
 // Export and fleet run as users run them, and their CPU time and memory are measured; RANGEFINDER_PYTHON names the
 // Python that has duckdb. A folder that is given is kept, and captures that it has are used again.
+#include "common/arguments.hpp"
 #include "common/cases.hpp"
 #include "job_of_ranks/job.hpp"
 #include "job_of_ranks/record_rank.hpp"
@@ -20,7 +21,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -150,13 +150,8 @@ void measure_fleet(const std::filesystem::path& folder, std::uint32_t captures, 
 int main(int argc, char** argv) {
   std::uint32_t long_steps = 0, captures = 0, steps = job::kSteps;
   std::string folder;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const auto number = static_cast<std::uint32_t>(std::max(0, std::atoi(argv[i + 1])));
-    if (std::strcmp(argv[i], "--long") == 0) long_steps = number;
-    if (std::strcmp(argv[i], "--captures") == 0) captures = number;
-    if (std::strcmp(argv[i], "--steps") == 0) steps = number;
-    if (std::strcmp(argv[i], "--folder") == 0) folder = argv[i + 1];
-  }
+  bench::read_arguments(
+      argc, argv, {{"--long", &long_steps}, {"--captures", &captures}, {"--steps", &steps}, {"--folder", &folder}});
   if (long_steps == 0 && captures == 0) long_steps = 12'500, captures = 64;
   ::setenv("RANGEFINDER_PARQUET_LIBRARY", RANGEFINDER_PARQUET_COMPONENT, 0);
   const bool keep = !folder.empty();

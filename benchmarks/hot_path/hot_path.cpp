@@ -3,6 +3,7 @@
 // markers.
 //
 //   bench_hot_path [--rounds N] [--threads N] [--only TEXT]
+#include "common/arguments.hpp"
 #include "common/cases.hpp"
 #include "common/floor.hpp"
 
@@ -155,17 +156,8 @@ std::vector<bench::Case> torch_cases();
 int main(int argc, char** argv) {
   bench::Options options;
   options.floor = bench::kFloor;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i];
-    if (option == "--rounds")
-      options.rounds = std::atoi(argv[i + 1]);
-    else if (option == "--threads")
-      options.threads = std::atoi(argv[i + 1]);
-    else if (option == "--only")
-      options.only = argv[i + 1];
-    else
-      return std::fprintf(stderr, "bench_hot_path [--rounds N] [--threads N] [--only TEXT]\n"), 2;
-  }
+  bench::read_arguments(argc, argv,
+                        {{"--rounds", &options.rounds}, {"--threads", &options.threads}, {"--only", &options.only}});
   char made[] = "/tmp/rangefinder-bench-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 3;
   folder = made;

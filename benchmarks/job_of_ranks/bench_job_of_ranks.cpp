@@ -8,6 +8,7 @@
 // then the first 64, 128, 256 and 512 are read, each time in a process of their own, which loads them once and renders
 // the views of a job one after the other, in at most 4 GiB. A folder that is given is kept, and used again where it has
 // all captures.
+#include "common/arguments.hpp"
 #include "common/cases.hpp"
 #include "job_of_ranks/job.hpp"
 #include "job_of_ranks/record_rank.hpp"
@@ -197,10 +198,8 @@ void print(std::uint32_t ranks, const Cost& cost) {
 int main(int argc, char** argv) {
   std::uint32_t ranks = 512;
   std::string folder;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--ranks") == 0) ranks = static_cast<std::uint32_t>(std::max(8, std::atoi(argv[i + 1])));
-    if (std::strcmp(argv[i], "--folder") == 0) folder = argv[i + 1];
-  }
+  bench::read_arguments(argc, argv, {{"--ranks", &ranks}, {"--folder", &folder}});
+  ranks = std::max(8u, ranks);
   const bool keep = !folder.empty();
   if (!keep) {
     std::string pattern = (std::filesystem::temp_directory_path() / "job_of_ranks-XXXXXX").string();

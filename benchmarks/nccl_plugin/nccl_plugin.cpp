@@ -3,6 +3,7 @@
 // that is launched alone. The progress thread's calls come on another thread.
 //
 //   bench_nccl_plugin [--rounds N] [--threads N]
+#include "common/arguments.hpp"
 #include "common/cases.hpp"
 #include "common/floor.hpp"
 #include "source/nccl/profiler_api.hpp"
@@ -184,15 +185,7 @@ int main(int argc, char** argv) {
   options.floor = bench::kFloor;
   options.per_round = 5000;
   options.clock = bench::Clock::kThread;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i];
-    if (option == "--rounds")
-      options.rounds = std::atoi(argv[i + 1]);
-    else if (option == "--threads")
-      options.threads = std::atoi(argv[i + 1]);
-    else
-      return std::fprintf(stderr, "bench_nccl_plugin [--rounds N] [--threads N]\n"), 2;
-  }
+  bench::read_arguments(argc, argv, {{"--rounds", &options.rounds}, {"--threads", &options.threads}});
   char made[] = "/tmp/rangefinder-bench-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 3;
   folder = made;

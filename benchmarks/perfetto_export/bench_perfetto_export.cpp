@@ -49,7 +49,7 @@ void measure(const Arguments& arguments, const std::string& path, std::uint64_t 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Arguments arguments = parse_arguments(argc, argv, "bench_perfetto_export");
+  const Arguments arguments = parse_arguments(argc, argv);
   fmt::print(
       "| capture | ranges | slices | M slices/s | best | bytes a slice | peak MiB "
       "|\n|---|---:|---:|---:|---:|---:|---:|\n");

@@ -5,6 +5,8 @@
 //
 // Beside each figure stands the floor, measured in the same run: one sequential pass over the columns that a projection
 // cannot avoid to read. Sizes that would not fit into the memory that is free are left out, and named.
+#include "common/arguments.hpp"
+
 #include <rangefinder/projection.hpp>
 
 #include <sys/resource.h>
@@ -13,7 +15,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <random>
@@ -241,11 +242,7 @@ int main(int argc, char** argv) {
   std::uint64_t most = 10'000'000;
   int repeats = 5;
   std::string only;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--max") == 0) most = static_cast<std::uint64_t>(std::strtod(argv[i + 1], nullptr));
-    if (std::strcmp(argv[i], "--repeats") == 0) repeats = std::max(1, std::atoi(argv[i + 1]));
-    if (std::strcmp(argv[i], "--workload") == 0) only = argv[i + 1];
-  }
+  bench::read_arguments(argc, argv, {{"--max", &most}, {"--repeats", &repeats}, {"--workload", &only}});
   std::printf(
       "project() alone, core time of one thread, %d repeats interleaved with the floor; median (worst .. best)\n",
       repeats);

@@ -3,6 +3,7 @@
 // back from the capture, and how many bytes each takes.
 //
 //   bench_recording [--rounds N] [--ranges N]
+#include "common/arguments.hpp"
 #include "common/cases.hpp"
 #include "common/floor.hpp"
 
@@ -141,15 +142,7 @@ int main(int argc, char** argv) {
   options.floor = bench::kFloor;
   options.per_round = 50000;
   std::uint64_t ranges = 10'000'000;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i];
-    if (option == "--rounds")
-      options.rounds = std::atoi(argv[i + 1]);
-    else if (option == "--ranges")
-      ranges = std::strtoull(argv[i + 1], nullptr, 10);
-    else
-      return std::fprintf(stderr, "bench_recording [--rounds N] [--ranges N]\n"), 2;
-  }
+  bench::read_arguments(argc, argv, {{"--rounds", &options.rounds}, {"--ranges", &ranges}});
   char made[] = "/tmp/rangefinder-bench-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 3;
   folder = made;
