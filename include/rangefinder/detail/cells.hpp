@@ -61,7 +61,8 @@ class Cells {
   static constexpr std::size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
   static constexpr std::size_t kFirst = 64 / kBytes + 1;
 
-  void take(std::size_t capacity) {
+  /// Out of line: what adds a value is small enough to be inlined without it.
+  [[gnu::noinline]] void take(std::size_t capacity) {
     void* const taken = capacity <= kMost ? std::realloc(static_cast<void*>(values_), capacity * kBytes) : nullptr;
     if (taken == nullptr) throw std::bad_alloc();
     values_ = static_cast<T*>(taken);
