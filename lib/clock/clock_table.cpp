@@ -158,6 +158,11 @@ std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns, std::si
   const bool is_there = realtime_goes_forward_ && segment < segments_.size() && covers(segments_[segment]);
   if (!is_there) segment = segment_at(realtime_ns);
   const Segment& from = segments_[segment];
+  if (std::int64_t product = 0, out = 0;
+      is_there && !__builtin_mul_overflow(from.offset_change, realtime_ns - from.realtime_ns, &product) &&
+      !__builtin_add_overflow(from.monotonic_ns, realtime_ns - from.realtime_ns, &out) &&
+      !__builtin_add_overflow(out, product / from.realtime_length, &out))
+    return std::clamp(out, -kLatestNs, kLatestNs);  // the usual case, without 128 bits
   const __int128 plain = static_cast<__int128>(realtime_ns) + from.monotonic_ns - from.realtime_ns;
   const std::int64_t since = realtime_ns - from.realtime_ns;
   if (from.realtime_length <= 0 || since <= 0) return limited(plain);
