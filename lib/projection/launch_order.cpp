@@ -131,7 +131,13 @@ void LaunchOrder::sort_by_time() {
   for (std::size_t thread = 0; thread < thread_count_; ++thread) {
     const auto begin = activities_.begin() + offset_[thread];
     const auto end = activities_.begin() + offset_[thread + 1];
-    if (!std::is_sorted(begin, end, by_time)) std::stable_sort(begin, end, by_time);
+    const auto in_order = std::is_sorted_until(begin, end, by_time);
+    if (in_order == end) continue;
+    // Of a window: its own launches are followed by those of earlier windows.
+    if (std::is_sorted(in_order, end, by_time))
+      std::inplace_merge(begin, in_order, end, by_time);
+    else
+      std::stable_sort(begin, end, by_time);
   }
 }
 
