@@ -28,6 +28,19 @@ struct WindowRows {
   /// Activities and calls to come begin at that time or later.
   std::int64_t time_ns = std::numeric_limits<std::int64_t>::max();
 
+  /// `windows` say which rows the one at hand has (importer::CaptureWindows).
+  template <typename Windows>
+  static WindowRows of(const Windows& windows, const Timeline& timeline, const Projection& projection, bool is_last) {
+    return {.timeline = timeline,
+            .projection = projection,
+            .is_whole = false,
+            .is_last = is_last,
+            .own_ranges = windows.range_rows(),
+            .carried_ranges = windows.carried_rows(),
+            .keys = windows.keys(),
+            .open = &windows.open_rows(),
+            .time_ns = windows.time_ns()};
+  }
   static WindowRows whole(const Timeline& timeline, const Projection& projection) {
     return {.timeline = timeline, .projection = projection, .own_ranges = timeline.ranges.size()};
   }

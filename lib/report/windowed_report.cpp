@@ -288,14 +288,13 @@ std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& wi
 class WindowedReport {
  public:
   WindowedReport(capture::CaptureReader& reader, const LoadOptions& load, const View& view, const ViewOptions& options,
-                 const WindowSizes& sizes, const RangeEnds* known_ends)
+                 const WindowSizes& sizes, const RangeEnds* known_ends, RangeEnds* found_ends)
       : reader_(reader),
         load_(load),
         view_(view),
         options_(options),
         bound_(load),
-        known_ends_(known_ends),
-        windows_(reader, window_options(load, sizes)),
+        windows_(reader, window_options(sizes, known_ends, found_ends)),
         view_totals_(totals_of(view, windows_, options, sizes)),
         totals_(options.projection) {}
 
@@ -303,10 +302,10 @@ class WindowedReport {
   Result<bool> write(const Sink& sink) {
     windows_.run([this](Timeline& window, bool is_last) {
       window_ = &window;
-      if (status_.ok() && knows_ends()) take(window, is_last);
+      if (status_.ok() && windows_.knows_ends()) take(window, is_last);
     });
     if (Status status = reader_.file_status(); !status.ok()) return std::move(status).error();
-    if (!knows_ends()) return false;
+    if (!windows_.knows_ends()) return false;
     if (!status_.ok()) return std::move(status_).error();
     if (load_.strict && !window_->health.complete())
       return Error(ErrorCode::kIncomplete, reader_.path() + ": the recording is incomplete; see `rangefinder check`");
@@ -314,21 +313,15 @@ class WindowedReport {
     if (Status status = render(sink); !status.ok()) return std::move(status).error();
     return true;
   }
-  const RangeEnds& found_ends() const noexcept { return found_ends_; }
 
  private:
-  bool knows_ends() const noexcept { return known_ends_ != nullptr || windows_.only_nests(); }
-  CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
-    CaptureWindows::Options options;
-    options.events = sizes.rows;
-    options.launch_calls = view_.name == "launches" || nsight::needs_launch_calls(view_.name, options_);
-    options.known_ends = known_ends_;
-    options.found_ends = known_ends_ == nullptr ? &found_ends_ : nullptr;
-    if (load.progress != nullptr)
-      options.progress = [&load](std::uint64_t done, std::uint64_t total) {
-        load.progress(load.progress_user, done, total);
-      };
-    return options;
+  CaptureWindows::Options window_options(const WindowSizes& sizes, const RangeEnds* known_ends,
+                                         RangeEnds* found_ends) const {
+    return {.events = sizes.rows,
+            .progress = importer::progress_of(load_),
+            .known_ends = known_ends,
+            .found_ends = found_ends,
+            .launch_calls = view_.name == "launches" || nsight::needs_launch_calls(view_.name, options_)};
   }
 
   void take(Timeline& window, bool is_last) {
@@ -342,15 +335,7 @@ class WindowedReport {
                                       projection::project_without_streams(window, options_.projection, wanted),
                                       windows_.keys());
     const Projection& projection = projected.projection();
-    const WindowRows rows{.timeline = window,
-                          .projection = projection,
-                          .is_whole = false,
-                          .is_last = is_last,
-                          .own_ranges = windows_.range_rows(),
-                          .carried_ranges = windows_.carried_rows(),
-                          .keys = windows_.keys(),
-                          .open = &windows_.open_rows(),
-                          .time_ns = windows_.time_ns()};
+    const WindowRows rows = WindowRows::of(windows_, window, projection, is_last);
     status_ = view_totals_->add({rows, members, projected});
     if (!status_.ok()) return;
     has_calls_ = has_calls_ || window.calls.size() != 0;
@@ -409,8 +394,6 @@ class WindowedReport {
   const ViewOptions& options_;
   timeline::MemoryBound bound_;
   Status status_;
-  const RangeEnds* known_ends_;
-  RangeEnds found_ends_;
   CaptureWindows windows_;
   Timeline* window_ = nullptr;  // the last one, after all
   bool has_calls_ = false, has_kernels_ = false;
@@ -446,14 +429,10 @@ bool is_long(const capture::CaptureReader& reader) noexcept {
 
 Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
                              const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
-  WindowedReport first(reader, load, view, options, sizes, nullptr);
-  Result<bool> written = first.write(sink);
-  if (!written) return std::move(written).error();
-  if (*written) return {};
-  Result<capture::CaptureReader> again = capture::CaptureReader::open(reader.path());
-  if (!again) return std::move(again).error();
-  written = WindowedReport(*again, load, view, options, sizes, &first.found_ends()).write(sink);
-  return written ? Status() : std::move(written).error();
+  const auto read = [&](capture::CaptureReader& each, const RangeEnds* known_ends, RangeEnds* found_ends) {
+    return WindowedReport(each, load, view, options, sizes, known_ends, found_ends).write(sink);
+  };
+  return importer::read_in_windows(reader, read);
 }
 
 }  // namespace rangefinder::report

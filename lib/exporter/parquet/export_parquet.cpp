@@ -60,24 +60,20 @@ class StepListener final : public importer::AssemblySink {
 class CaptureExport {
  public:
   CaptureExport(const rf_parquet_writer& writer, capture::CaptureReader& reader, RecordingTables::Options target,
-                const ParquetExportOptions& options, const RangeEnds* known_ends)
+                const CaptureWindows::Options& windows)
       : writer_(writer),
         reader_(reader),
         target_(std::move(target)),
-        known_ends_(known_ends),
         listener_(reader, steps_),
-        windows_(reader, window_options(options)) {}
+        windows_(reader, heard_by(listener_, windows)) {}
 
-  /// False: nothing was written, since it takes the ends of ranges, which are known now.
+  /// False: nothing was written, as the ends of ranges are not known.
   Result<bool> write(ParquetExportReport& report) {
     windows_.run([this](Timeline& window, bool is_last) {
-      if (knows_ends()) take(window, is_last);
+      if (windows_.knows_ends()) take(window, is_last);
     });
     if (Status status = reader_.file_status(); !status.ok()) return std::move(status).error();
-    if (!knows_ends()) {
-      tables_.reset();  // its unfinished files go, before the second reading writes them anew
-      return false;
-    }
+    if (!windows_.knows_ends()) return false;
     if (Status status = tables_->finish(begin_ns_, end_ns_); !status.ok()) return std::move(status).error();
     if (Status status = tables_->take_names(); !status.ok()) return std::move(status).error();
     ++report.recordings;
@@ -85,21 +81,11 @@ class CaptureExport {
     report.rows += tables_->rows();
     return true;
   }
-  const RangeEnds& found_ends() const noexcept { return found_ends_; }
 
  private:
-  bool knows_ends() const noexcept { return known_ends_ != nullptr || windows_.only_nests(); }
-
-  CaptureWindows::Options window_options(const ParquetExportOptions& options) {
-    CaptureWindows::Options wanted;
-    wanted.assembled = &listener_;
-    wanted.known_ends = known_ends_;
-    wanted.found_ends = known_ends_ == nullptr ? &found_ends_ : nullptr;
-    if (options.progress != nullptr)
-      wanted.progress = [&options](std::uint64_t done, std::uint64_t total) {
-        options.progress(options.progress_user, done, total);
-      };
-    return wanted;
+  static CaptureWindows::Options heard_by(StepListener& listener, CaptureWindows::Options options) {
+    options.assembled = &listener;
+    return options;
   }
 
   void take(Timeline& window, bool is_last) {
@@ -108,15 +94,7 @@ class CaptureExport {
     tables_->set_losses(reader_.health(), window.clock_error_ns);
     projection::split_graph_launches_of_window(window, windows_.activity_rows(), target_.projection);
     const Projection projection = projection::project_owners(window, target_.projection);
-    const WindowRows rows{.timeline = window,
-                          .projection = projection,
-                          .is_whole = false,
-                          .is_last = is_last,
-                          .own_ranges = windows_.range_rows(),
-                          .carried_ranges = windows_.carried_rows(),
-                          .keys = windows_.keys(),
-                          .open = &windows_.open_rows(),
-                          .time_ns = windows_.time_ns()};
+    const WindowRows rows = WindowRows::of(windows_, window, projection, is_last);
     tables_->add(rows, windows_.call_rows());
     extent_.add(window, rows.own_ranges, [&](RangeIndex range) { return rows.ends_here(range); });
     if (!is_last) return;
@@ -128,8 +106,6 @@ class CaptureExport {
   const rf_parquet_writer& writer_;
   capture::CaptureReader& reader_;
   RecordingTables::Options target_;
-  const RangeEnds* known_ends_;
-  RangeEnds found_ends_;
   StepMarks steps_;
   StepListener listener_;
   CaptureWindows windows_;
@@ -141,17 +117,14 @@ class CaptureExport {
 
 Status write_capture(const rf_parquet_writer& writer, const std::string& path, const RecordingTables::Options& target,
                      const ParquetExportOptions& options, ParquetExportReport& report) {
-  Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
-  if (!reader) return std::move(reader).error();
-  CaptureExport first(writer, *reader, target, options, nullptr);
-  Result<bool> written = first.write(report);
-  if (!written) return std::move(written).error();
-  if (*written) return {};
-  // Where ranges need not nest, what is inside of what is told by their ends, which the first reading has found.
-  Result<capture::CaptureReader> again = capture::CaptureReader::open(path);
-  if (!again) return std::move(again).error();
-  written = CaptureExport(writer, *again, target, options, &first.found_ends()).write(report);
-  return written.ok() ? Status() : Status(std::move(written).error());
+  Result<capture::CaptureReader> opened = capture::CaptureReader::open(path);
+  if (!opened) return std::move(opened).error();
+  const auto read = [&](capture::CaptureReader& reader, const RangeEnds* known_ends, RangeEnds* found_ends) {
+    const CaptureWindows::Options windows{
+        .progress = importer::progress_of(options), .known_ends = known_ends, .found_ends = found_ends};
+    return CaptureExport(writer, reader, target, windows).write(report);
+  };
+  return importer::read_in_windows(*opened, read);
 }
 
 // ---- anything else -------------------------------------------------------------------------------------------------

@@ -94,6 +94,11 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   /// No activity that comes later was launched before; kLatest: none is waited for.
   std::int64_t oldest_waiting_ns() const noexcept { return store_->oldest_waiting_ns(); }
 
+  /// A time of the row that comes next, which who hands it in has converted already.
+  void know_time(std::int64_t realtime_ns, std::int64_t monotonic_ns) noexcept {
+    known_time_ = {realtime_ns, monotonic_ns};
+  }
+
   /// Before any events: what host events mean is told to `sink`, which hands it on to this.
   void assemble_into(AssemblySink& sink) noexcept { assembler_.tell(sink); }
 
@@ -145,7 +150,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
     return on_job_clock(clock_->monotonic_of_ticks(ticks, clock_segment_));
   }
   std::int64_t device_time(std::int64_t ns) const noexcept {
-    return on_job_clock(clock_->monotonic_of_realtime(ns, device_segment_));
+    return on_job_clock(ns == known_time_.realtime_ns ? known_time_.monotonic_ns
+                                                      : clock_->monotonic_of_realtime(ns, device_segment_));
   }
   void add_steps();
   void end_ranges();
@@ -190,8 +196,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   InputTexts input_texts(std::uint32_t id);
   /// Both sides within the times that a clock table gives.
   static std::int64_t moved(std::int64_t time_ns, std::int64_t by_ns) noexcept {
-    const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
-    return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(time_ns, by_ns, &sum)) return time_ns < 0 ? -kLatest : kLatest;
+    return std::clamp(sum, -kLatest, kLatest);
   }
   std::int64_t on_job_clock(std::int64_t time_ns) const noexcept { return moved(time_ns, shift_.at(time_ns)); }
   /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
@@ -278,6 +285,10 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   const RecordingFacts& facts_;
   const clock::ClockTable* clock_;
   mutable std::size_t clock_segment_ = 0, device_segment_ = 0;  // of the last times that were asked for
+  struct KnownTime {
+    std::int64_t realtime_ns = kNoTime, monotonic_ns = kNoTime;  // no recording has such a time
+  };
+  KnownTime known_time_;
   std::uint64_t first_ticks_;
   const HostShift& shift_;
   RangeIndex first_range_;   // row of the range with first_key_; those behind it follow

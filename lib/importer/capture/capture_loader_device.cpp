@@ -53,7 +53,8 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
 void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
   for (const format::KernelRow& row : rows) {
     if (!believable(row)) continue;
-    add_activity(ActivityKind::kKernel, name(row.name), row, 0, kernel_details_.row_of(kernel_detail(row), out_));
+    const StringId kernel = name(row.name);
+    add_activity(ActivityKind::kKernel, kernel, row, 0, kernel_details_.row_of(kernel, kernel_detail(row), out_));
   }
 }
 

@@ -76,18 +76,6 @@ class Forward final : public capture::CaptureVisitor {
   SweepSink& sink_;
 };
 
-/// CLOCK_REALTIME.
-struct RowTimes {
-  std::int64_t begin_ns, end_ns;
-};
-template <typename Row>
-RowTimes times_of(const Row& row) noexcept {
-  if constexpr (requires { row.begin_ns; })
-    return {row.begin_ns, row.end_ns};
-  else
-    return {row.time_ns, row.time_ns};
-}
-
 std::int64_t end_on_clock(std::int64_t begin_ns, const RowTimes& row) noexcept {
   std::int64_t out = 0;
   const bool impossible = row.end_ns < row.begin_ns || __builtin_sub_overflow(row.end_ns, row.begin_ns, &out) ||

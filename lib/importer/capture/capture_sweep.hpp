@@ -17,6 +17,19 @@ using SweptRow = std::variant<const format::KernelRow*, const format::MemcpyRow*
                               const format::GraphLaunchRow*, const format::ApiRow*, const format::SyncRow*,
                               const format::OverheadRow*, const format::AllocationRow*, const format::JitRow*>;
 
+/// CLOCK_REALTIME.
+struct RowTimes {
+  std::int64_t begin_ns, end_ns;
+};
+/// What happens at once ends where it begins.
+template <typename Row>
+RowTimes times_of(const Row& row) noexcept {
+  if constexpr (requires { row.begin_ns; })
+    return {row.begin_ns, row.end_ns};
+  else
+    return {row.time_ns, row.time_ns};
+}
+
 /// Receives a capture's events in order of time; times on CLOCK_MONOTONIC.
 class SweepSink {
  public:
@@ -25,9 +38,15 @@ class SweepSink {
   virtual void on_host_events(const format::HostEvents& events) = 0;
   /// All host events up to `host_ns` have come, and all device rows that begin before `device_ns`.
   virtual void on_time(std::int64_t host_ns, std::int64_t device_ns) = 0;
-  /// What happens at once ends where it begins.
   virtual void on_row(const SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
 };
+
+/// Tells a caller's function, where the options have one, of the bytes done and of all bytes. `options` outlive it.
+template <typename Options>
+std::function<void(std::uint64_t, std::uint64_t)> progress_of(const Options& options) {
+  if (options.progress == nullptr) return {};
+  return [&options](std::uint64_t done, std::uint64_t total) { options.progress(options.progress_user, done, total); };
+}
 
 /// Reads a capture once, in order of time instead of the file's. A file holds host events a thread at a time and device
 /// rows as CUPTI delivered them, late and unordered; what belongs together then is as far apart as the slowest thread's

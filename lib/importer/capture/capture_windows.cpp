@@ -31,7 +31,12 @@ class CaptureWindows::Feeder final : public SweepSink {
   }
   void on_row(const SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
     if (also_ != nullptr) also_->on_row(row, begin_ns, end_ns);
-    std::visit([this](const auto* each) { load(std::span(each, 1)); }, row);
+    std::visit(
+        [this, begin_ns](const auto* each) {
+          loader_.know_time(times_of(*each).begin_ns, begin_ns);
+          load(std::span(each, 1));
+        },
+        row);
   }
 
  private:

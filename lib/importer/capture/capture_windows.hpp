@@ -81,6 +81,8 @@ class CaptureWindows {
   /// No range so far is a start/end range, ended on another thread, was suspended or lacks its end. Where there are
   /// such ranges, windows need their ends to know which are inside of others.
   bool only_nests() const noexcept { return loader_.only_nests(); }
+  /// What is inside of what is known, so far.
+  bool knows_ends() const noexcept { return options_.known_ends != nullptr || only_nests(); }
   /// The keys for which `keeps` is true: all from the first one on, and the earlier ones, which are in order.
   struct Kept {
     std::uint64_t first_key = 0;
@@ -104,5 +106,20 @@ class CaptureWindows {
   CaptureSweep sweep_;
   std::int64_t time_ns_ = std::numeric_limits<std::int64_t>::min();
 };
+
+/// A reading of a capture in windows, and a second one where ranges need not nest: what is inside of what is told by
+/// their ends, which the first one finds. `read(reader, known_ends, found_ends)` returns a Result<bool>; false: it has
+/// not done its work, since its windows did not know the ends.
+template <typename Read>
+Status read_in_windows(capture::CaptureReader& reader, Read read) {
+  RangeEnds ends;
+  Result<bool> done = read(reader, nullptr, &ends);
+  if (!done) return std::move(done).error();
+  if (*done) return {};
+  Result<capture::CaptureReader> again = capture::CaptureReader::open(reader.path());
+  if (!again) return std::move(again).error();
+  done = read(*again, &ends, nullptr);
+  return done ? Status() : Status(std::move(done).error());
+}
 
 }  // namespace rangefinder::importer

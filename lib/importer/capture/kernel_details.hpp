@@ -17,13 +17,21 @@ namespace rangefinder::importer {
 class KernelDetails {
  public:
   /// The row of `timeline` that says so; a new one where none is remembered.
-  std::uint32_t row_of(const KernelDetail& detail, Timeline& timeline) {
+  std::uint32_t row_of(StringId name, const KernelDetail& detail, Timeline& timeline) {
     std::vector<KernelDetail>& rows = timeline.kernel_details;
-    std::uint32_t& known = rows_[slot_of(detail)];
     // What is remembered may be of another one with the same slot, or of rows that have been given away since.
-    if (known < rows.size() && std::memcmp(&rows[known], &detail, sizeof detail) == 0) return known;
-    rows.push_back(detail);
-    return known = static_cast<std::uint32_t>(rows.size() - 1);
+    const auto is_row = [&](std::uint32_t row) {
+      return row < rows.size() && std::memcmp(&rows[row], &detail, sizeof detail) == 0;
+    };
+    // Mostly it is launched as it was the last time, which takes no hash to find.
+    std::uint32_t& last = last_row_[static_cast<std::uint32_t>(name) % kSlots];
+    if (is_row(last)) return last;
+    std::uint32_t& known = rows_[slot_of(detail)];
+    if (!is_row(known)) {
+      rows.push_back(detail);
+      known = static_cast<std::uint32_t>(rows.size() - 1);
+    }
+    return last = known;
   }
 
  private:
@@ -51,7 +59,8 @@ class KernelDetails {
     return factors;
   }();
 
-  std::array<std::uint32_t, kSlots> rows_{};  // by slot
+  std::array<std::uint32_t, kSlots> rows_{};      // by slot
+  std::array<std::uint32_t, kSlots> last_row_{};  // by name
 };
 
 }  // namespace rangefinder::importer
