@@ -3,6 +3,7 @@
 
 #include <rangefinder/c/arrow.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -50,10 +51,20 @@ std::shared_ptr<T[]> zeros(std::size_t count) {
   return std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* values) { std::free(values); });
 }
 
-/// Bits that are set one by one: of validity, or of a column of true and false.
+/// Bits of validity, or of a column of true and false.
 class Bits {
  public:
   explicit Bits(std::size_t count) : bytes_(zeros<std::uint8_t>((count + 7) / 8)) {}
+  /// Of rows for which `is_set` is true.
+  template <typename IsSet>
+  Bits(std::size_t count, IsSet is_set) : Bits(count) {
+    for (std::size_t byte = 0; byte < (count + 7) / 8; ++byte) {
+      const std::size_t rows = std::min<std::size_t>(8, count - byte * 8);
+      unsigned bits = 0;
+      for (std::size_t i = 0; i < rows; ++i) bits |= (is_set(byte * 8 + i) ? 1u : 0u) << i;
+      bytes_[static_cast<std::ptrdiff_t>(byte)] = static_cast<std::uint8_t>(bits);
+    }
+  }
   void set(std::size_t at) noexcept {
     std::uint8_t& byte = bytes_[static_cast<std::ptrdiff_t>(at / 8)];
     byte = static_cast<std::uint8_t>(byte | 1u << (at % 8));

@@ -16,7 +16,7 @@ extern "C" {
 #define RF_PARQUET_ABI_VERSION 1
 RF_API uint32_t rf_parquet_abi_version(void) RF_NOEXCEPT;
 
-/// Static. Numbers are stored as differences, texts with dictionaries; ZSTD.
+/// Static. It writes columns of int64, int32, flags and dictionaries of texts: what the export makes.
 RF_API const rf_parquet_writer* rf_parquet_arrow_writer(void) RF_NOEXCEPT;
 
 #if defined(__cplusplus)

@@ -42,7 +42,8 @@ RowFile::RowFile(const rf_parquet_writer& writer, std::string path, Options opti
       options_(std::move(options)),
       text_of_(options_.fields.size()),
       values_(options_.fields.size() + options_.constants.size()),
-      constants_(options_.constants.size()) {
+      constants_(options_.constants.size()),
+      filled_(options_.constants.size()) {
   std::size_t next = 0;
   for (std::size_t field = 0; field < options_.fields.size(); ++field)
     if (options_.fields[field].kind == CellKind::kText) text_of_[field] = &options_.texts[next++];
@@ -56,18 +57,21 @@ void RowFile::note(std::string_view message) {
   if (failure_.empty()) failure_ = message;
 }
 
+bool RowFile::can_reuse(std::size_t column) const noexcept {
+  return values_[column] != nullptr && values_[column].use_count() == 1;
+}
+
 /// Room for the values of a column of this row group: that of the last one, unless a writer keeps it.
 template <typename T>
 std::shared_ptr<T[]> RowFile::values_of(std::size_t column) {
   std::shared_ptr<std::byte[]>& values = values_[column];
-  if (values == nullptr || values.use_count() > 1)
-    values = std::shared_ptr<std::byte[]>(new std::byte[values_rows_ * sizeof(T)]);
+  if (!can_reuse(column)) values = std::shared_ptr<std::byte[]>(new std::byte[values_rows_ * sizeof(T)]);
   return {values, reinterpret_cast<T*>(values.get())};
 }
 
 /// Pages of rows that never come take no memory.
 void RowFile::make_room() {
-  cells_ = std::shared_ptr<std::int64_t[]>(new std::int64_t[options_.fields.size() * options_.group_rows]);
+  cells_ = std::shared_ptr<std::int64_t[]>(new std::int64_t[options_.fields.size() * stride()]);
 }
 
 void RowFile::open() {
@@ -82,18 +86,20 @@ void RowFile::open() {
     note(failed);
 }
 
-/// Rows mostly come in order.
 void RowFile::put_in_order() {
-  std::vector<std::uint32_t> order(kept_);
-  std::iota(order.begin(), order.end(), 0u);
-  const auto before = [this](std::uint32_t a, std::uint32_t b) {
-    for (const int field : options_.sorted_by) {
-      const std::int64_t* const cells = cells_of(static_cast<std::size_t>(field));
+  std::vector<const std::int64_t*> keys;
+  for (const int field : options_.sorted_by) keys.push_back(cells_of(static_cast<std::size_t>(field)));
+  const auto before = [&keys](std::uint32_t a, std::uint32_t b) {
+    for (const std::int64_t* const cells : keys)
       if (cells[a] != cells[b]) return cells[a] < cells[b];
-    }
     return false;
   };
-  if (std::is_sorted(order.begin(), order.end(), before)) return;
+  // Rows mostly come in order.
+  std::uint32_t in_order = 1;
+  while (in_order < kept_ && !before(in_order, in_order - 1)) ++in_order;
+  if (in_order >= kept_) return;
+  std::vector<std::uint32_t> order(kept_);
+  std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), before);
   std::vector<std::int64_t> sorted(kept_);
   for (std::size_t field = 0; field < options_.fields.size(); ++field) {
@@ -133,30 +139,16 @@ arrow::Column RowFile::column_of(std::size_t field) {
                        .format = format_of(kind.kind),
                        .length = static_cast<std::int64_t>(kept_),
                        .nullable = kind.nullable};
-  arrow::Buffer valid;
-  if (kind.nullable) {
-    arrow::Bits bits(kept_);
-    for (std::size_t row = 0; row < kept_; ++row) {
-      if (cells[row] == kMissing)
-        ++column.null_count;
-      else
-        bits.set(row);
-    }
-    if (column.null_count != 0) valid = bits.buffer();
-  }
   arrow::Buffer data{cells, cells_};
   if (kind.kind == CellKind::kFlag) {
-    arrow::Bits bits(kept_);
-    for (std::size_t row = 0; row < kept_; ++row)
-      if (cells[row] != 0) bits.set(row);
-    data = bits.buffer();
+    data = arrow::Bits(kept_, [cells](std::size_t row) { return cells[row] != 0; }).buffer();
   } else if (kind.kind == CellKind::kInt32) {
     const auto values = values_of<std::int32_t>(field);
     std::transform(cells, cells + kept_, values.get(),
                    [](std::int64_t cell) { return static_cast<std::int32_t>(cell); });
     data = {values.get(), values};
   }
-  column.buffers = {std::move(valid), std::move(data)};
+  column.buffers = {validity(column, cells), std::move(data)};
   return column;
 }
 
@@ -167,35 +159,50 @@ arrow::Column RowFile::text_column(std::size_t field) {
   arrow::Column column{
       .name = kind.name, .format = "i", .length = static_cast<std::int64_t>(kept_), .nullable = kind.nullable};
   arrow::TextColumn texts;
-  arrow::Bits valid(kind.nullable ? kept_ : 0);
   const auto indices = values_of<std::int32_t>(field);
-  std::int32_t* const index = indices.get();
   place_.clear();
-  for (std::size_t row = 0; row < kept_; ++row) {
-    const std::int64_t id = cells[row];
-    if (id == kMissing) {
-      ++column.null_count;
-      index[row] = 0;
-      continue;
-    }
-    if (kind.nullable) valid.set(row);
+  const auto index_of = [&](std::int64_t id) {
+    if (id == kMissing) return std::int32_t{0};
     const auto at = static_cast<std::size_t>(id);
     if (at >= place_.size()) place_.resize(at + 1, -1);
     if (place_[at] < 0) {
       place_[at] = static_cast<std::int32_t>(texts.size());
       texts.add((*text_of_[field])(id));
     }
-    index[row] = place_[at];
+    return place_[at];
+  };
+  std::int64_t last_id = cells[0];
+  std::int32_t last_index = index_of(last_id);
+  for (std::size_t row = 0; row < kept_; ++row) {
+    if (cells[row] != last_id) {
+      last_id = cells[row];
+      last_index = index_of(last_id);
+    }
+    indices[static_cast<std::ptrdiff_t>(row)] = last_index;
   }
   if (texts.is_too_long()) note("the texts of a row group take more than 2 GiB");
   column.dictionary = std::make_shared<const arrow::Column>(std::move(texts).take(""));
-  column.buffers = {column.null_count != 0 ? valid.buffer() : arrow::Buffer{}, arrow::Buffer{indices.get(), indices}};
+  column.buffers = {validity(column, cells), arrow::Buffer{indices.get(), indices}};
   return column;
 }
 
+/// The bits of rows that have a value, in a column that may have none; counts those that have not.
+arrow::Buffer RowFile::validity(arrow::Column& column, const std::int64_t* cells) const {
+  if (!column.nullable) return {};
+  column.null_count = std::count(cells, cells + kept_, kMissing);
+  if (column.null_count == 0) return {};
+  return arrow::Bits(kept_, [cells](std::size_t row) { return cells[row] != kMissing; }).buffer();
+}
+
 arrow::Column RowFile::constant_column(std::size_t constant) {
-  const auto values = values_of<std::int64_t>(options_.fields.size() + constant);
-  std::fill_n(values.get(), kept_, constants_[constant]);
+  const std::size_t column = options_.fields.size() + constant;
+  Filled& filled = filled_[constant];
+  if (!can_reuse(column)) filled.rows = 0;
+  const auto values = values_of<std::int64_t>(column);
+  if (filled.rows < kept_ || filled.number != constants_[constant]) {
+    std::fill_n(values.get(), kept_, constants_[constant]);
+    filled = {constants_[constant], kept_};
+  }
   return {.name = options_.constants[constant],
           .format = "l",
           .length = static_cast<std::int64_t>(kept_),

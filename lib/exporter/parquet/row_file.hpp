@@ -61,10 +61,11 @@ class RowFile {
   void add(std::initializer_list<std::int64_t> cells) {
     if (kept_ == options_.group_rows) flush();
     if (cells_ == nullptr) make_room();
+    const std::size_t step = stride();  // once: for all the compiler knows, cells are stored over it
     std::int64_t* at = cells_.get() + kept_;
     for (const std::int64_t cell : cells) {
       *at = cell;
-      at += options_.group_rows;
+      at += step;
     }
     ++kept_;
   }
@@ -77,7 +78,10 @@ class RowFile {
   std::uint64_t rows() const noexcept { return written_ + kept_; }
 
  private:
-  std::int64_t* cells_of(std::size_t field) const noexcept { return cells_.get() + field * options_.group_rows; }
+  /// Of columns in cells_. They are not a power of two apart: all of a row would compete for the same lines of the
+  /// cache.
+  std::size_t stride() const noexcept { return options_.group_rows + 24; }
+  std::int64_t* cells_of(std::size_t field) const noexcept { return cells_.get() + field * stride(); }
   void make_room();
   void open();
   void flush();
@@ -85,7 +89,9 @@ class RowFile {
   arrow::Column column_of(std::size_t field);
   arrow::Column text_column(std::size_t field);
   arrow::Column constant_column(std::size_t constant);
+  arrow::Buffer validity(arrow::Column& column, const std::int64_t* cells) const;
   void note(std::string_view message);
+  bool can_reuse(std::size_t column) const noexcept;
   template <typename T>
   std::shared_ptr<T[]> values_of(std::size_t column);
 
@@ -98,6 +104,12 @@ class RowFile {
   std::size_t values_rows_ = 0;
   std::vector<std::int32_t> place_;  // of text_column, by id
   std::vector<std::int64_t> constants_;
+  /// What the memory of a column of one number holds already.
+  struct Filled {
+    std::int64_t number = 0;
+    std::size_t rows = 0;
+  };
+  std::vector<Filled> filled_;
   std::size_t kept_ = 0;
   std::uint64_t written_ = 0;
   std::optional<base::TemporaryFile> output_;  // until it has its name

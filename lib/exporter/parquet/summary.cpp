@@ -63,12 +63,20 @@ void Summary::add(const SummedActivity& activity) {
     if (!activity.communication) last_step_figures_->work.add(interval);
   }
 
-  KernelFigures& kernel = kernels_[{activity.kind, activity.name, activity.communication}];
-  ++kernel.gpu_ops;
-  kernel.gpu_sum_ns = projection::plus(kernel.gpu_sum_ns, length_ns);
-  kernel.least_ns = std::min(kernel.least_ns, length_ns);
-  kernel.most_ns = std::max(kernel.most_ns, length_ns);
-  kernel.bytes += activity.bytes;
+  KernelFigures& figures = kernel({activity.kind, activity.name, activity.communication});
+  ++figures.gpu_ops;
+  figures.gpu_sum_ns = projection::plus(figures.gpu_sum_ns, length_ns);
+  figures.least_ns = std::min(figures.least_ns, length_ns);
+  figures.most_ns = std::max(figures.most_ns, length_ns);
+  figures.bytes += activity.bytes;
+}
+
+Summary::KernelFigures& Summary::kernel(const KernelKey& key) {
+  const auto name = static_cast<std::size_t>(key.name);
+  if (name >= known_kernels_.size()) known_kernels_.resize(name + 1);
+  KnownKernel& known = known_kernels_[name];
+  if (known.figures == nullptr || known.key != key) known = {key, &kernels_[key]};
+  return *known.figures;
 }
 
 void Summary::add_run(std::int64_t step, std::uint32_t path, std::int64_t host_ns) {

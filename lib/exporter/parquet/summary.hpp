@@ -89,6 +89,7 @@ class Summary {
 
  private:
   Cells take_before(Cells::iterator end, const RangePaths& paths);
+  KernelFigures& kernel(const KernelKey& key);
 
   Cells cells_;
   std::map<std::int64_t, StepFigures> steps_;
@@ -99,6 +100,11 @@ class Summary {
   CellFigures* last_figures_ = nullptr;
   std::int64_t last_step_ = kNoTime;
   StepFigures* last_step_figures_ = nullptr;
+  struct KnownKernel {
+    KernelKey key{};
+    KernelFigures* figures = nullptr;
+  };
+  std::vector<KnownKernel> known_kernels_;  // by name: the one that came last
 };
 
 }  // namespace rangefinder::parquet
