@@ -54,7 +54,7 @@ void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
   for (const format::KernelRow& row : rows) {
     if (!believable(row)) continue;
     const StringId kernel = name(row.name);
-    add_activity(ActivityKind::kKernel, kernel, row, 0, kernel_details_.row_of(kernel, kernel_detail(row), out_));
+    add_activity(ActivityKind::kKernel, kernel, row, 0, kernel_details_.row_of(kernel, row, out_));
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "importer/capture/capture_rows.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <array>
@@ -16,18 +18,15 @@ namespace rangefinder::importer {
 /// more than all else that is kept of a kernel.
 class KernelDetails {
  public:
-  /// The row of `timeline` that says so; a new one where none is remembered.
-  std::uint32_t row_of(StringId name, const KernelDetail& detail, Timeline& timeline) {
+  /// The row of `timeline` that says how a kernel of that name was launched; a new one where none is remembered.
+  std::uint32_t row_of(StringId name, const format::KernelRow& kernel, Timeline& timeline) {
     std::vector<KernelDetail>& rows = timeline.kernel_details;
     // What is remembered may be of another one with the same slot, or of rows that have been given away since.
-    const auto is_row = [&](std::uint32_t row) {
-      return row < rows.size() && std::memcmp(&rows[row], &detail, sizeof detail) == 0;
-    };
-    // Mostly it is launched as it was the last time, which takes no hash to find.
     std::uint32_t& last = last_row_[static_cast<std::uint32_t>(name) % kSlots];
-    if (is_row(last)) return last;
+    if (last < rows.size() && is_launched_as(kernel, rows[last])) return last;
+    const KernelDetail detail = kernel_detail(kernel);
     std::uint32_t& known = rows_[slot_of(detail)];
-    if (!is_row(known)) {
+    if (known >= rows.size() || std::memcmp(&rows[known], &detail, sizeof detail) != 0) {
       rows.push_back(detail);
       known = static_cast<std::uint32_t>(rows.size() - 1);
     }
