@@ -34,8 +34,8 @@ void measure_way(const Arguments& arguments, const std::string& path, std::uint6
   const auto runs = sorted_runs(arguments.repeat, [&] { return export_once(path, arguments.output, gpu); });
   const Run& median = runs[runs.size() / 2];
   const auto slices = static_cast<double>(median.events);
-  fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.1f} | {:.1f} |\n", what, ranges, median.events,
-             slices / median.seconds * 1e-6, slices / runs.front().seconds * 1e-6,
+  fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} |\n", what, ranges, median.events,
+             slices / median.seconds * 1e-6, slices / runs.front().seconds * 1e-6, slices / median.cpu_seconds * 1e-6,
              static_cast<double>(median.bytes) / slices, median.peak_mib);
 }
 
@@ -51,8 +51,8 @@ void measure(const Arguments& arguments, const std::string& path, std::uint64_t 
 int main(int argc, char** argv) {
   const Arguments arguments = parse_arguments(argc, argv);
   fmt::print(
-      "| capture | ranges | slices | M slices/s | best | bytes a slice | peak MiB "
-      "|\n|---|---:|---:|---:|---:|---:|---:|\n");
+      "| capture | ranges | slices | M slices/s | best | M slices a CPU second | bytes a slice | peak MiB |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|\n");
   for_each_capture(arguments, [&](const std::string& path, std::uint64_t ranges, bool launches) {
     measure(arguments, path, ranges, launches);
   });

@@ -2,6 +2,7 @@
 #include "exporter/perfetto/heads.hpp"
 
 #include "exporter/chrome/clean_json.hpp"
+#include "exporter/perfetto/packets.hpp"
 
 #include <charconv>
 #include <vector>
@@ -9,7 +10,6 @@
 namespace rangefinder::perfetto {
 namespace {
 
-// Names may be made up by the program (a number in each): those beyond are read again each time.
 constexpr std::size_t kMaxKnown = std::size_t{1} << 18;
 constexpr std::size_t kPhaseAt = 7;  // {"ph":"X"
 
@@ -24,11 +24,26 @@ std::uint64_t number_of(const std::string& text) noexcept {
   return error == std::errc() && end == text.data() + text.size() ? value : std::hash<std::string>{}(text);
 }
 
+std::int32_t type_of(char phase) noexcept {
+  if (phase == 'X') return track_event::kSliceBegin;
+  return phase == 'i' ? track_event::kInstant : 0;
+}
+
+void encode_start(Head& head) noexcept {
+  char* at = head.start_bytes.data();
+  if (const std::int32_t type = type_of(head.phase); type != 0)
+    at = put_number(at, track_event::kType, static_cast<std::uint64_t>(type));
+  // Ids count from 1; a pool's texts count from 0, the empty one.
+  at = put_number(at, track_event::kNameIid, std::uint64_t{head.name} + 1);
+  if (head.category != 0) at = put_number(at, track_event::kCategoryIids, head.category);
+  head.start_size = static_cast<std::uint8_t>(at - head.start_bytes.data());
+}
+
 }  // namespace
 
 bool is_launch_arrow(std::string_view head) noexcept { return is_arrow(head) && head.ends_with("\"name\":\"ac2g\""); }
 
-Head Heads::read(std::string_view head) {
+Head Heads::read(std::string_view head, std::uint64_t& flow_id) {
   Head out;
   const std::string object = std::string(head) + "}";
   std::vector<chrome::RawMember> members;
@@ -43,7 +58,7 @@ Head Heads::read(std::string_view head) {
     } else if (member.key == "cat") {
       category = chrome::text_of(member.value);
     } else if (member.key == "id") {
-      out.flow_id = number_of(chrome::text_of(member.value));
+      flow_id = number_of(chrome::text_of(member.value));
     }
   }
   // Most slices are ranges of the program: what has no category is one.
@@ -51,20 +66,44 @@ Head Heads::read(std::string_view head) {
   out.is_kernel = category == "kernel";
   out.is_activity = out.is_kernel || category == "gpu_memcpy" || category == "gpu_memset";
   out.is_call = category == "cuda_runtime" || category == "cuda_driver";
+  encode_start(out);
   return out;
 }
 
-const Head& Heads::of(std::string_view head) {
+Heads::Found Heads::of(std::string_view head) {
   Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(head.data()) >> 4) % recent_.size()];
-  if (recent.at == head.data() && recent.text == head) return *recent.head;
-  if (is_arrow(head)) return last_ = read(head);
+  if (recent.at == head.data() && recent.text == head) return {recent.head, 0};
+  if (is_arrow(head)) return arrow(head);
   auto found = known_.find(head);
   if (found == known_.end()) {
-    if (known_.size() >= kMaxKnown) return last_ = read(head);
-    found = known_.emplace(std::string(head), read(head)).first;
+    std::uint64_t flow_id = 0;
+    const Head made = read(head, flow_id);
+    if (known_.size() >= kMaxKnown) return {&rare_.emplace_back(made), flow_id};
+    found = known_.emplace(std::string(head), made).first;
   }
   recent = {head.data(), found->first, &found->second};
-  return found->second;
+  return {&found->second, 0};
+}
+
+/// `{"ph":"s","id":7,"cat":"ac2g","name":"ac2g"`: arrows differ by their number.
+Heads::Found Heads::arrow(std::string_view head) {
+  constexpr std::string_view kBegin = R"({"ph":"s")", kId = R"(,"id":)";
+  std::uint64_t flow_id = 0;
+  if (head.substr(kBegin.size()).starts_with(kId)) {
+    const char* const number = head.data() + kBegin.size() + kId.size();
+    const auto [end, error] = std::from_chars(number, head.data() + head.size(), flow_id);
+    const std::string_view rest(end, static_cast<std::size_t>(head.data() + head.size() - end));
+    Known& known = arrows_[head[kPhaseAt] == 's' ? 0 : 1];
+    if (error == std::errc() && rest.starts_with(",\"")) {
+      if (const auto found = known.find(rest); found != known.end()) return {&found->second, flow_id};
+      std::uint64_t same_id = 0;
+      const Head made = read(head, same_id);
+      if (known.size() < kMaxKnown) return {&known.emplace(std::string(rest), made).first->second, flow_id};
+      return {&rare_.emplace_back(made), flow_id};
+    }
+  }
+  const Head made = read(head, flow_id);
+  return {&rare_.emplace_back(made), flow_id};
 }
 
 }  // namespace rangefinder::perfetto

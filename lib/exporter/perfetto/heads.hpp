@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,18 +17,28 @@ namespace rangefinder::perfetto {
 struct Head {
   std::uint32_t name = 0;      ///< of Heads::names
   std::uint32_t category = 0;  ///< of Heads::categories; 0: none
-  std::uint64_t flow_id = 0;   ///< of ends of arrows
   char phase = 0;              ///< 0: no head
   bool is_activity = false;    ///< a kernel, a copy or a set
   bool is_kernel = false;
   bool is_call = false;  ///< of CUDA's API
+  /// How a TrackEvent of it begins: type, name and category.
+  std::string_view start() const noexcept { return {start_bytes.data(), start_size}; }
+  std::array<char, 15> start_bytes{};
+  std::uint8_t start_size = 0;
 };
 
 /// Reads heads, each once: a program has few names and many events.
 class Heads {
  public:
-  /// Valid until the next call.
-  const Head& of(std::string_view head);
+  struct Found {
+    const Head* head;
+    std::uint64_t flow_id;  ///< of ends of arrows
+  };
+  /// Valid until `forget_rare`.
+  Found of(std::string_view head);
+  /// Names may be made up by the program: those beyond a number are read again each time, and kept no longer than this.
+  void forget_rare() { rare_.clear(); }
+  std::size_t rare() const noexcept { return rare_.size(); }
   /// Any other name, for counters and rows.
   std::uint32_t name_of(std::string_view text) { return names_.intern(text); }
 
@@ -39,6 +50,7 @@ class Heads {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
+  using Known = std::unordered_map<std::string, Head, Hash, std::equal_to<>>;
   /// Where a head was that is kept by its writer: the same place mostly holds the same text.
   struct Recent {
     const char* at = nullptr;
@@ -46,12 +58,14 @@ class Heads {
     const Head* head = nullptr;
   };
 
-  Head read(std::string_view head);
+  Head read(std::string_view head, std::uint64_t& flow_id);
+  Found arrow(std::string_view head);
 
   base::StringPool names_, categories_;
-  std::unordered_map<std::string, Head, Hash, std::equal_to<>> known_;
+  Known known_;
+  std::array<Known, 2> arrows_;  // begins and ends, by what is behind their number
   std::array<Recent, 256> recent_;
-  Head last_;  // of what is not kept
+  std::deque<Head> rare_;
 };
 
 /// An arrow from a launch to an activity.

@@ -4,6 +4,7 @@
 #include "analysis/occupancy.hpp"
 #include "exporter/perfetto/packets.hpp"
 
+#include <cstring>
 #include <type_traits>
 
 namespace rangefinder::perfetto {
@@ -61,8 +62,9 @@ void add_arguments(std::string& out, Tag tag, const DeviceInfo& device, const Ke
   std::uint64_t all = 0;
   if (!__builtin_mul_overflow(blocks, threads, &all)) arguments.number("thread_count", all);
   arguments.number("registers_per_thread", detail.registers_per_thread);
-  arguments.number("shared_mem_static", detail.static_shared_bytes);
-  arguments.number("shared_mem_dynamic", detail.dynamic_shared_bytes);
+  // Each name stands in each event: that there is none of something is not worth its bytes.
+  if (detail.static_shared_bytes != 0) arguments.number("shared_mem_static", detail.static_shared_bytes);
+  if (detail.dynamic_shared_bytes != 0) arguments.number("shared_mem_dynamic", detail.dynamic_shared_bytes);
   if (detail.shared_executed_bytes != 0) arguments.number("shared_mem_config_size", detail.shared_executed_bytes);
   if (const auto hundredths = analysis::waves_of(device, detail))
     arguments.ratio("waves_per_multiprocessor", static_cast<double>(*hundredths) / 100);
@@ -108,6 +110,19 @@ std::string kernel_of(std::uint64_t iid, std::string_view name, const DeviceInfo
 const Specification& Specifications::of(const base::StringPool& names, std::uint32_t name, bool is_kernel,
                                         const DeviceInfo* device, const KernelDetail* detail) {
   static_assert(std::has_unique_object_representations_v<KernelDetail>, "compared byte by byte");
+  Recent& recent = recent_[name % recent_.size()];
+  const DeviceInfo* const on = detail != nullptr ? device : nullptr;
+  const bool is_same = recent.specification != nullptr && recent.name == name && recent.is_kernel == is_kernel &&
+                       recent.device == on &&
+                       (detail == nullptr || std::memcmp(&recent.detail, detail, sizeof *detail) == 0);
+  if (is_same) return *recent.specification;
+  const Specification& found = find(names, name, is_kernel, device, detail);
+  recent = {&found, name, is_kernel, on, detail != nullptr ? *detail : KernelDetail{}};
+  return found;
+}
+
+const Specification& Specifications::find(const base::StringPool& names, std::uint32_t name, bool is_kernel,
+                                          const DeviceInfo* device, const KernelDetail* detail) {
   key_.assign(reinterpret_cast<const char*>(&name), sizeof name);
   key_ += is_kernel ? 'k' : 'c';
   if (detail != nullptr) {
@@ -126,7 +141,7 @@ const Specification& Specifications::of(const base::StringPool& names, std::uint
   writer.add_enum(stage::kSpecificationCategory, is_kernel ? stage::kComputeStage : stage::kOtherStage);
   if (detail != nullptr) {
     writer.add_string(stage::kSpecificationDescription, in_words(*detail));
-    out.launch = launch_of(*device, *detail);
+    add_message(out.launch, stage::kLaunch, launch_of(*device, *detail));
     out.kernel = kernel_of(out.iid(), text, *device, *detail);
   }
   return out;

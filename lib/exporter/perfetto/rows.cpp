@@ -31,10 +31,11 @@ bool is_thread(const chrome::TrackGroup& group, const chrome::Track& row) noexce
 }  // namespace
 
 Row* Rows::find(std::string_view ids) {
-  if (last_ != nullptr && table_->ids(last_->track) == ids) return last_;
+  Row*& recent = recent_[(reinterpret_cast<std::uintptr_t>(ids.data()) >> 4) % recent_.size()];
+  if (recent != nullptr && table_->ids(recent->track) == ids) return recent;
   const auto found = by_ids_.find(ids);
   Row* const row = found != by_ids_.end() ? found->second : make(ids);
-  if (row != nullptr) last_ = row;
+  if (row != nullptr) recent = row;
   return row;
 }
 

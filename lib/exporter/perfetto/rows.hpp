@@ -5,6 +5,9 @@
 #include "exporter/perfetto/packets.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -124,6 +127,37 @@ class RecentBegins {
   std::uint32_t added_ = 0;            // more than fit into it only make it forget
 };
 
+/// Some readers take the number in a packet for its time, whatever clock that counts by, put the packets of a row in
+/// order of it, and want no end before its begin. A begin may have a number above the one of its end where enough other
+/// slices are open at all numbers between.
+class NumberOrder {
+ public:
+  /// Takes a slice with these numbers, unless it would be one end too many.
+  bool take(std::uint64_t begin, std::uint64_t end) noexcept {
+    std::size_t first = place_of(begin), last = place_of(end);
+    if (begin <= end) {
+      // Only where it is open throughout.
+      for (++first; first < last; ++first) ++open_[first];
+      return true;
+    }
+    std::swap(first, last);
+    for (std::size_t i = first; i <= last; ++i)
+      if (open_[i] == 0) return false;
+    for (std::size_t i = first; i <= last; ++i) --open_[i];
+    return true;
+  }
+
+ private:
+  static constexpr int kBits = 2;  // four for each power of two
+  static std::size_t place_of(std::uint64_t number) noexcept {
+    constexpr std::uint64_t kFirst = std::uint64_t{1} << kBits;
+    if (number < kFirst) return number;
+    const int shift = static_cast<int>(std::bit_width(number)) - 1 - kBits;
+    return (static_cast<std::size_t>(shift) << kBits) + static_cast<std::size_t>(number >> shift);
+  }
+  std::array<std::uint32_t, 256> open_{};  // at least so many at each number
+};
+
 /// A packet sequence: its packets need not name the row, and their times are the distance to the one before. What it
 /// has introduced, it refers to by numbers.
 struct Sequence {
@@ -142,6 +176,13 @@ struct Row {
   std::vector<std::unique_ptr<Sequence>> sequences;
   std::uint32_t without_sequence = 0;  ///< events that began before the last one of each sequence
   RecentBegins begins;
+  NumberOrder numbers;
+  /// Of events that are held.
+  struct Place {
+    std::int64_t begin_ns, end_ns;
+    std::uint32_t held;
+  };
+  std::vector<Place> places;
   // Of a row for slices that cannot stand on their own.
   std::uint32_t extra = 0;  ///< 0: it is the row itself
   std::int64_t busy_from_ns = 0, busy_to_ns = 0;
@@ -192,7 +233,7 @@ class Rows {
   Clock clock_;
   std::deque<Row> rows_;
   std::unordered_map<std::string, Row*, Hash, std::equal_to<>> by_ids_;
-  Row* last_ = nullptr;
+  std::array<Row*, 64> recent_{};  // by where their ids are
   std::map<chrome::GroupId, std::uint64_t> group_uuids_;
   std::map<std::int64_t, std::uint64_t> process_numbers_;
   std::uint64_t next_uuid_ = 1;

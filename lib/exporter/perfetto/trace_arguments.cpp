@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <vector>
@@ -28,83 +29,112 @@ std::string shortest(double value) {
 
 }  // namespace
 
-bool TraceWriter::take_fact(std::string_view key, std::uint64_t value) {
-  if (key == "correlation") {
-    event_.correlation = value;
-    return event_.is_stage;
-  }
-  // What JSON joins by External id, calls inside of their ranges and correlations say here; a call is known by its
-  // name.
-  if (api_calls_ && (key == "External id" || key == "cbid")) return true;
-  if (!event_.is_stage) return false;
-  if (key == "context") {
-    if (value > kMostContext) return false;
-    event_.context = value;
-    return true;
-  }
-  // The GPU and the queue are the row; "queued" is torch.profiler's, and always 0.
-  return key == "device" || key == "stream" || key == "queued";
+TraceWriter::Key TraceWriter::key_of(std::string_view text) {
+  RecentKey& recent = recent_keys_[(reinterpret_cast<std::uintptr_t>(text.data()) >> 2) % recent_keys_.size()];
+  if (recent.at == text.data() && recent.text == text) return recent.key;
+  Key key;
+  key.id = keys_.intern(text);
+  if (text == "correlation") key.fact = Fact::kCorrelation;
+  if (text == "External id" || text == "cbid") key.fact = Fact::kOfRange;
+  if (text == "context") key.fact = Fact::kContext;
+  if (text == "device" || text == "stream" || text == "queued") key.fact = Fact::kOfRow;
+  if (is_of_launch(text)) key.fact = Fact::kOfLaunch;
+  recent = {text.data(), keys_.text(key.id), key};
+  return key;
 }
 
-void TraceWriter::argument(std::string_view key, std::uint64_t value) {
-  if (event_.row == nullptr || take_fact(key, value)) return;
-  if (event_.is_sample && value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-    return signed_argument(key, static_cast<std::int64_t>(value));
-  if (event_.is_stage) return add_extra(key, std::to_string(value));
-  begin_annotation(key);
-  pbf_writer(annotation_).add_uint64(annotation::kUnsigned, value);
-  end_annotation();
+bool TraceWriter::take_fact(Fact fact, std::uint64_t value) {
+  switch (fact) {
+    case Fact::kCorrelation:
+      if (event_.head->phase == kSlice) event_.correlation = value;  // an arrow has its own number there
+      return event_.is_stage;
+    case Fact::kOfRange:
+      // What JSON joins by External id, calls inside of their ranges and correlations say here; a call is known by its
+      // name.
+      return api_calls_;
+    case Fact::kContext:
+      if (!event_.is_stage || value > kMostContext) return false;
+      event_.context = static_cast<std::uint16_t>(value);
+      return true;
+    case Fact::kOfRow:
+      // "queued" is torch.profiler's, and always 0.
+      return event_.is_stage;
+    case Fact::kNone:
+    case Fact::kOfLaunch:
+      break;
+  }
+  return false;
 }
 
-void TraceWriter::signed_argument(std::string_view key, std::int64_t value) {
+template <typename Put>
+void TraceWriter::annotate(const Key& key, Put put) {
+  constexpr std::size_t kMostBytes = 6 * kMaxNumberBytes;
+  char message[kMostBytes], field[kMostBytes + kMaxNumberBytes];
+  uses_.push_back(key.id << 1);
+  char* const end = put(put_number(message, annotation::kNameIid, std::uint64_t{key.id} + 1));
+  const auto bytes = static_cast<std::size_t>(end - message);
+  char* const at = put_length(field, track_event::kDebugAnnotations, bytes);
+  std::memcpy(at, message, bytes);
+  arguments_.append(field, static_cast<std::size_t>(at - field) + bytes);
+}
+
+void TraceWriter::argument(std::string_view text, std::uint64_t value) {
   if (event_.row == nullptr) return;
-  if (event_.is_sample) {
-    event_.is_integer = true;
-    event_.integer = value;
+  const Key key = key_of(text);
+  if (take_fact(key.fact, value)) return;
+  if (open_.is_sample && value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    return signed_argument(text, static_cast<std::int64_t>(value));
+  if (event_.is_stage) return add_extra(text, std::to_string(value));
+  annotate(key, [&](char* at) { return put_number(at, annotation::kUnsigned, value); });
+}
+
+void TraceWriter::signed_argument(std::string_view text, std::int64_t value) {
+  if (event_.row == nullptr) return;
+  if (open_.is_sample) {
+    open_.is_integer = true;
+    open_.integer = value;
     return;
   }
-  if (value >= 0 && take_fact(key, static_cast<std::uint64_t>(value))) return;
-  if (event_.is_stage && (key == "stream" || key == "queued")) return;
-  if (event_.is_stage) return add_extra(key, std::to_string(value));
-  begin_annotation(key);
-  pbf_writer(annotation_).add_int64(annotation::kSigned, value);
-  end_annotation();
+  const Key key = key_of(text);
+  if (value >= 0 && take_fact(key.fact, static_cast<std::uint64_t>(value))) return;
+  if (event_.is_stage && key.fact == Fact::kOfRow) return;
+  if (event_.is_stage) return add_extra(text, std::to_string(value));
+  annotate(key, [&](char* at) { return put_number(at, annotation::kSigned, static_cast<std::uint64_t>(value)); });
 }
 
-void TraceWriter::double_argument(std::string_view key, double value) {
+void TraceWriter::double_argument(std::string_view text, double value) {
   if (event_.row == nullptr) return;
-  if (event_.is_sample) {
-    event_.is_integer = false;
-    event_.number = value;
+  if (open_.is_sample) {
+    open_.is_integer = false;
+    open_.number = value;
     return;
   }
-  if (event_.is_stage) return add_extra(key, shortest(value));
-  begin_annotation(key);
-  pbf_writer(annotation_).add_double(annotation::kDouble, value);
-  end_annotation();
+  if (event_.is_stage) return add_extra(text, shortest(value));
+  annotate(key_of(text), [&](char* at) { return put_double(at, annotation::kDouble, value); });
 }
 
 void TraceWriter::text_argument(std::string_view key, std::string_view text) {
-  if (event_.row == nullptr || event_.is_sample) return;
+  if (event_.row == nullptr || open_.is_sample) return;
   if (event_.is_stage) return add_extra(key, text);
-  begin_annotation(key);
+  begin_annotation(key_of(key));
   add_annotation_text(text);
   end_annotation();
 }
 
 void TraceWriter::triple_argument(std::string_view key, const std::uint32_t (&values)[3]) {
-  if (event_.row == nullptr || event_.is_sample) return;
+  if (event_.row == nullptr || open_.is_sample) return;
   if (event_.is_stage) {
     return add_extra(key, "[" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + ", " +
                               std::to_string(values[2]) + "]");
   }
-  begin_annotation(key);
-  for (const std::uint32_t value : values) {
-    scratch_.clear();
-    pbf_writer(scratch_).add_uint64(annotation::kUnsigned, value);
-    add_message(annotation_, annotation::kArrayValues, scratch_);
-  }
-  end_annotation();
+  annotate(key_of(key), [&](char* at) {
+    constexpr std::size_t kTag = 1;
+    for (const std::uint32_t value : values) {
+      at = put_length(at, annotation::kArrayValues, kTag + varint_bytes(value));
+      at = put_number(at, annotation::kUnsigned, value);
+    }
+    return at;
+  });
 }
 
 void TraceWriter::raw_argument(std::string_view key, std::string_view json) {
@@ -120,9 +150,9 @@ void TraceWriter::raw_argument(std::string_view key, std::string_view json) {
   double number = 0;
   if (const auto read = std::from_chars(json.data(), end, number); read.ec == std::errc() && read.ptr == end)
     return double_argument(key, number);
-  if (event_.is_sample) return;
+  if (open_.is_sample) return;
   if (event_.is_stage) return add_extra(key, json);
-  begin_annotation(key);
+  begin_annotation(key_of(key));
   if (json == "true" || json == "false")
     pbf_writer(annotation_).add_bool(annotation::kBool, json == "true");
   else
@@ -136,49 +166,35 @@ void TraceWriter::arguments(std::string_view members) {
   const std::string object = "{" + std::string(members) + "}";
   if (!chrome::split_object(object, each)) return;
   for (const RawMember& member : each) {
-    if (event_.detail == nullptr || !is_of_launch(member.key)) raw_argument(member.key, member.value);
+    if (open_.detail == nullptr || !is_of_launch(member.key)) raw_argument(member.key, member.value);
   }
 }
 
 bool TraceWriter::kernel(const DeviceInfo& device, const KernelDetail& detail) {
   if (event_.row == nullptr) return true;
   if (!event_.is_stage) return false;
-  event_.device = &device;
-  event_.detail = &detail;
+  open_.device = &device;
+  open_.detail = &detail;
   return true;
 }
 
-void TraceWriter::begin_annotation(std::string_view key) {
-  const std::uint32_t id = keys_.intern(key);
-  uses_.push_back(id << 1);
+void TraceWriter::begin_annotation(const Key& key) {
+  uses_.push_back(key.id << 1);
   annotation_.clear();
-  pbf_writer(annotation_).add_uint64(annotation::kNameIid, std::uint64_t{id} + 1);
+  pbf_writer(annotation_).add_uint64(annotation::kNameIid, std::uint64_t{key.id} + 1);
 }
 
 /// Shapes and kinds come again and again, numbers of batches do not: a text is introduced when it comes for the second
 /// time.
 void TraceWriter::add_annotation_text(std::string_view text) {
-  constexpr std::uint32_t kMostTexts = std::uint32_t{1} << 16;
-  constexpr std::size_t kMostBytes = 1024;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 25;  // of all
   const std::uint32_t id = texts_.find(text);
   if (id == base::StringPool::kAbsent) {
-    if (texts_.size() < kMostTexts && text.size() <= kMostBytes) texts_.intern(text);
+    if (texts_.memory_bytes() + text.size() <= kMostBytes) texts_.intern(text);
     return add_text(annotation_, annotation::kString, text);
   }
   uses_.push_back(id << 1 | 1);
   pbf_writer(annotation_).add_uint64(annotation::kStringIid, std::uint64_t{id} + 1);
-}
-
-void TraceWriter::introduce_uses() {
-  for (std::size_t i = 0; i < event_.uses_size; ++i) {
-    const std::uint32_t use = uses_[event_.uses_at + i], id = use >> 1;
-    const std::uint64_t iid = std::uint64_t{id} + 1;
-    if (use % 2 == 0) {
-      if (event_.sequence->keys.add(id)) introduce(interned::kAnnotationNames, iid, keys_.text(id));
-    } else if (event_.sequence->texts.add(id)) {
-      introduce(interned::kAnnotationTexts, iid, texts_.text(id));
-    }
-  }
 }
 
 void TraceWriter::add_extra(std::string_view key, std::string_view value) {

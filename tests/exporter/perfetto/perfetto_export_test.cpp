@@ -8,7 +8,9 @@
 #include "support/scratch_folder.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -119,6 +121,7 @@ TEST_CASE("kernels are render stages with their launch", "[exporter][perfetto]")
   CHECK(gemm.launch.at("workgroup_size") == static_cast<double>(threads));
   CHECK(gemm.launch.at("thread_count") == static_cast<double>(blocks * threads));
   CHECK(gemm.launch.at("registers_per_thread") == 96);
+  CHECK(gemm.launch.count("shared_mem_dynamic") == 0);  // sizes of 0 are not in it
   CHECK(gemm.description.find("96 registers per thread") != std::string::npos);
   CHECK(gemm.arguments.count("grid") == 0);  // said once
   CHECK(trace.gpus.size() == 1);
@@ -210,7 +213,8 @@ TEST_CASE("marks and counters are in a Perfetto trace", "[exporter][perfetto]") 
 }
 
 TEST_CASE("shapes of operators are arguments, and are stored once", "[exporter][perfetto]") {
-  const std::string shapes = "[[2, 3], [3, 4]]";
+  const std::string shapes =
+      GENERATE(std::string("[[2, 3], [3, 4]]"), "[[" + std::string(3'000, '2') + ", 3], [3, 4]]");
   const auto trace_with = [&](std::int64_t operators) {
     CaptureBuilder capture;
     for (std::int64_t i = 0; i < operators; ++i)
@@ -370,4 +374,37 @@ TEST_CASE("a row knows which slices readers would pair wrongly", "[exporter][per
   CHECK_FALSE(begins.take(360, 400));
   for (std::int64_t time = 1'000; time < 1'000'000; time += 100) REQUIRE(begins.take(time, time + 10));
   for (std::int64_t time = 500'000; time < 1'000'000; time += 100) REQUIRE_FALSE(begins.take(time - 50, time));
+}
+
+TEST_CASE("an end's number has a begin's before it where numbers are taken for times",
+          "[exporter][perfetto][property]") {
+  const std::uint32_t seed = GENERATE_COPY(take(20, random(1, 1'000'000'000)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const auto number = [&] { return random() >> (random() % 64); };
+  perfetto::NumberOrder order;
+  std::vector<std::tuple<std::uint64_t, std::size_t, int>> ends;  // a number, when it was taken, and what it opens
+  for (std::size_t i = 0; i < 3'000; ++i) {
+    const std::uint64_t begin = number(), end = i % 3 == 0 ? begin + random() % 3 : number();
+    const bool is_in_order = begin <= end;
+    const bool taken = order.take(begin, end);
+    if (is_in_order) REQUIRE(taken);
+    if (!taken) continue;
+    ends.emplace_back(begin, 2 * i, 1);
+    ends.emplace_back(end, 2 * i + 1, -1);
+  }
+  std::sort(ends.begin(), ends.end());
+  std::int64_t open = 0;
+  for (const auto& [value, when, opens] : ends) {
+    open += opens;
+    REQUIRE(open >= 0);
+  }
+}
+
+TEST_CASE("a begin's number may be above its end's where others are open", "[exporter][perfetto]") {
+  perfetto::NumberOrder order;
+  CHECK_FALSE(order.take(500, 400));
+  CHECK(order.take(100, 5'000));
+  CHECK(order.take(500, 400));
+  CHECK_FALSE(order.take(500, 400));
 }
