@@ -326,7 +326,7 @@ def help_rows(declaration):
 REGIONS = {
     "include/rangefinder/session_options.hpp": {
         "enumerations": cpp_enumerations, "schedule": cpp_schedule, "members": cpp_members},
-    "include/rangefinder/c/rangefinder.h": {"enumerations": c_enumerations, "members": c_members},
+    "include/rangefinder/c/session.h": {"enumerations": c_enumerations, "members": c_members},
     "lib/session/option_table.cpp": {"options": cpp_table},
     "lib/capi/session_members.hpp": {"members": c_conversion},
     "lib/cli/session_keys.cpp": {"keys": help_rows},

@@ -66,7 +66,10 @@ def c_api(root):
     """The page of the C interface names each function of the headers."""
     file = root / "docs/reference/c-api.md"
     for header, heading in (("rangefinder", "function"), ("torch", "function of `torch`")):
-        text = (root / f"include/rangefinder/c/{header}.h").read_text()
+        folder = root / "include/rangefinder/c"
+        text = (folder / f"{header}.h").read_text()
+        if header == "rangefinder":  # which is nothing but its parts
+            text = "".join((folder / part).read_text() for part in re.findall(r"^#include <rangefinder/c/(\w+\.h)>", text, re.M))
         functions = re.findall(r"^RF_API .*?\b(rf_\w+)\(", text, re.M)
         yield from differences(f"functions of c/{header}.h", sorted(functions), sorted(first_column(file, heading)))
 

@@ -315,7 +315,7 @@ class Check:
              f"-I{self.one('include')}", "stubs.c", "-o", "librangefinder_c.so"], cwd=folder)
         run(["abidw", "--no-comp-dir-path", "--no-corpus-path", "--no-show-locs", "--out-file", "now.abi",
              "librangefinder_c.so"], cwd=folder)
-        version = re.search(r"#define RF_ABI_VERSION (\d+)", self.one("include/rangefinder/c/rangefinder.h").read_text())[1]
+        version = re.search(r"#define RF_ABI_VERSION (\d+)", self.one("include/rangefinder/c/base.h").read_text())[1]
         mark = f"<!-- RF_ABI_VERSION {version} -->\n"
         earlier = promised.read_text() if promised.exists() else ""
         released = "## Unreleased\n\nNothing has been released yet" not in (self.source / "CHANGELOG.md").read_text()
@@ -341,7 +341,10 @@ class Check:
     def write_stubs(self, name, file, least):
         """A definition for each function of the C header, and for each enumeration one that takes it: its debug
         information says all that a caller compiles in, and nothing of how the library is made."""
-        header = self.one(f"include/rangefinder/c/{name}.h").read_text()
+        parts = [name]
+        if name == "rangefinder":  # which is nothing but its parts
+            parts = re.findall(r"^#include <rangefinder/c/(\w+)\.h>", self.one(f"include/rangefinder/c/{name}.h").read_text(), re.M)
+        header = "".join(self.one(f"include/rangefinder/c/{part}.h").read_text() for part in parts)
         declared = re.findall(r"^RF_API ([^;#]*?\b(rf_\w+)\([^;]*\)) RF_(?:NOEXCEPT|CALLS_BACK);", header, re.M)
         enumerations = re.findall(r"^typedef enum (rf_\w+) \{", header, re.M)
         structs = re.findall(r"^typedef struct (rf_\w+) \{", header, re.M)
