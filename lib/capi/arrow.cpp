@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "capi/structs.hpp"
+#include "capi/export_call.hpp"
 
 #include <rangefinder/arrow.hpp>
 #include <rangefinder/c/arrow.h>
@@ -35,46 +35,34 @@ void keep(rf_capsule_pointer get_pointer) noexcept {
   capsule_pointer.compare_exchange_strong(none, get_pointer, std::memory_order_acq_rel);
 }
 
-constexpr std::size_t kLeastParquetOptions = offsetof(rf_parquet_options, writer) + sizeof(void*);
+struct Parquet {
+  using Options = rf_parquet_options;
+  using Report = rf_parquet_report;
+  using CppOptions = rangefinder::ParquetExportOptions;
+  using CppReport = rangefinder::ParquetExportReport;
+  static constexpr std::size_t kLeastOptions = offsetof(rf_parquet_options, writer) + sizeof(void*);
+  static constexpr std::size_t kLeastReport = RANGEFINDER_SIZE_UP_TO(rf_parquet_report, rows);
 
-rf_parquet_options default_parquet_options() noexcept {
-  const rangefinder::ParquetExportOptions from;
-  rf_parquet_options options{};
-  options.attribution = static_cast<std::uint32_t>(from.attribution);
-  options.replace = from.replace;
-  options.detail = from.detail;
-  return options;
-}
-
-rf_status read_parquet_options(std::string_view function, const rf_parquet_options* given,
-                               rangefinder::ParquetExportOptions& options) {
-  rf_parquet_options known = default_parquet_options();
-  const rf_status status = capi::read_struct(function, given, kLeastParquetOptions, known);
-  if (status != RF_STATUS_OK) return status;
-  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
-    return capi::no_such_value(function, "attribution", known.attribution);
-  if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
-  if (known.writer != nullptr && known.writer->struct_size < sizeof(rf_parquet_writer))
-    return capi::too_small(function, known.writer->struct_size, sizeof(rf_parquet_writer));
-  if (known.job != nullptr) options.job = known.job;
-  if (known.run != nullptr) options.run = known.run;
-  options.max_memory_bytes = known.max_memory_bytes;
-  options.attribution = static_cast<rangefinder::Attribution>(known.attribution);
-  options.replace = known.replace;
-  options.detail = known.detail;
-  options.writer = known.writer;
-  return RF_STATUS_OK;
-}
-
-rf_status fill_parquet_report(std::string_view function, const rangefinder::ParquetExportReport& from,
-                              rf_parquet_report* report) {
-  rf_parquet_report filled{};
-  filled.recordings = from.recordings;
-  filled.activities = from.activities;
-  filled.rows = from.rows;
-  return capi::write_struct(function, report, report->struct_size, RANGEFINDER_SIZE_UP_TO(rf_parquet_report, rows),
-                            filled);
-}
+  static Options defaults() noexcept {
+    const CppOptions from;
+    Options options{};
+    options.max_memory_bytes = from.max_memory_bytes;
+    options.attribution = static_cast<std::uint32_t>(from.attribution);
+    options.replace = from.replace;
+    options.detail = from.detail;
+    return options;
+  }
+  static rf_status read(std::string_view function, const Options& known, CppOptions& options) {
+    if (known.writer != nullptr && known.writer->struct_size < sizeof(rf_parquet_writer))
+      return capi::too_small(function, known.writer->struct_size, sizeof(rf_parquet_writer));
+    if (known.job != nullptr) options.job = known.job;
+    if (known.run != nullptr) options.run = known.run;
+    options.detail = known.detail;
+    options.writer = known.writer;
+    return RF_STATUS_OK;
+  }
+  static Report report_of(const CppReport& from) noexcept { return {0, from.recordings, from.activities, from.rows}; }
+};
 
 template <typename Struct>
 void release_and_free(Struct* filled) noexcept {
@@ -151,25 +139,15 @@ rf_status rf_timeline_view(const rf_timeline* timeline, const char* name, struct
 }
 
 rf_status rf_parquet_options_init(rf_parquet_options* options, size_t struct_size) noexcept {
-  if (options == nullptr) return capi::null_argument(__func__, "options");
-  return capi::guarded(__func__, [&, function = __func__] {
-    return capi::write_struct(function, options, struct_size, kLeastParquetOptions, default_parquet_options());
-  });
+  return capi::init_options<Parquet>(__func__, options, struct_size);
 }
 
 rf_status rf_export_parquet(const char* input, const char* folder, const rf_parquet_options* options,
                             rf_parquet_report* report) noexcept {
   if (input == nullptr) return capi::null_argument(__func__, "input");
   if (folder == nullptr) return capi::null_argument(__func__, "folder");
-  return capi::guarded(__func__, [&, function = __func__] {
-    rangefinder::ParquetExportOptions wanted;
-    rf_status status = read_parquet_options(function, options, wanted);
-    // Before the work is done, rather than after it.
-    if (status == RF_STATUS_OK && report != nullptr) status = fill_parquet_report(function, {}, report);
-    if (status != RF_STATUS_OK) return status;
-    rangefinder::ParquetExportReport done;
-    status = capi::finish(function, rangefinder::export_parquet(input, folder, wanted, &done));
-    return status == RF_STATUS_OK && report != nullptr ? fill_parquet_report(function, done, report) : status;
+  return capi::run_export<Parquet>(__func__, options, report, [&](const auto& wanted, auto* done) {
+    return rangefinder::export_parquet(input, folder, wanted, done);
   });
 }
 

@@ -1,65 +1,132 @@
 // SPDX-License-Identifier: MIT
-#include "capi/structs.hpp"
+#include "capi/export_call.hpp"
 
 #include <rangefinder/exporters.hpp>
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 namespace capi = rangefinder::capi;
 
 namespace {
 
-constexpr std::size_t kLeastChromeOptions = RANGEFINDER_SIZE_UP_TO(rf_chrome_options, progress_user);
-constexpr std::size_t kLeastHtmlOptions = RANGEFINDER_SIZE_UP_TO(rf_html_options, progress_user);
-constexpr std::size_t kLeastSnapshotOptions = RANGEFINDER_SIZE_UP_TO(rf_snapshot_options, reserved);
+/// Enumerations are numbers in C.
+template <typename To, typename From>
+void set(To& to, From from) noexcept {
+  to = static_cast<To>(from);
+}
 
-rf_chrome_options default_chrome_options() noexcept {
-  const rangefinder::ChromeExportOptions from;
-  rf_chrome_options options{};
-  options.begin_ns = from.begin_ns;
-  options.end_ns = from.end_ns;
-  options.compression = static_cast<std::uint32_t>(from.compression);
+/// What options of C and of C++ have under the same name, of traces.
+template <typename From, typename To>
+void copy_content(const From& from, To& to) noexcept {
+  to.begin_ns = from.begin_ns;
+  to.end_ns = from.end_ns;
+  set(to.compression, from.compression);
+  to.api_calls = from.api_calls;
+  to.syncs = from.syncs;
+  to.overheads = from.overheads;
+  to.counters = from.counters;
+  to.flows = from.flows;
+  to.exclusive_ranges = from.exclusive_ranges;
+  to.inclusive_ranges = from.inclusive_ranges;
+}
+
+/// The options of C that `read_options` reads.
+template <typename Options, typename From>
+Options common_defaults(const From& from) noexcept {
+  Options options{};
   options.attribution = static_cast<std::uint32_t>(from.attribution);
   options.replace = from.replace;
-  options.pretty = from.pretty;
-  options.api_calls = from.api_calls;
-  options.syncs = from.syncs;
-  options.overheads = from.overheads;
-  options.counters = from.counters;
-  options.flows = from.flows;
-  options.exclusive_ranges = from.exclusive_ranges;
-  options.inclusive_ranges = from.inclusive_ranges;
   options.max_memory_bytes = from.max_memory_bytes;
   return options;
 }
 
-rf_status read_chrome_options(std::string_view function, const rf_chrome_options* given,
-                              rangefinder::ChromeExportOptions& options) {
-  rf_chrome_options known = default_chrome_options();
-  const rf_status status = capi::read_struct(function, given, kLeastChromeOptions, known);
-  if (status != RF_STATUS_OK) return status;
-  if (known.compression > RF_COMPRESSION_GZIP) return capi::no_such_value(function, "compression", known.compression);
-  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
-    return capi::no_such_value(function, "attribution", known.attribution);
-  if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
-  options.begin_ns = known.begin_ns;
-  options.end_ns = known.end_ns;
-  options.compression = static_cast<rangefinder::ExportCompression>(known.compression);
-  options.attribution = static_cast<rangefinder::Attribution>(known.attribution);
-  options.replace = known.replace;
-  options.pretty = known.pretty;
-  options.api_calls = known.api_calls;
-  options.syncs = known.syncs;
-  options.overheads = known.overheads;
-  options.counters = known.counters;
-  options.flows = known.flows;
-  options.exclusive_ranges = known.exclusive_ranges;
-  options.inclusive_ranges = known.inclusive_ranges;
-  options.progress = known.progress;
-  options.progress_user = known.progress_user;
-  options.max_memory_bytes = known.max_memory_bytes;
-  return RF_STATUS_OK;
+template <typename Options, typename From>
+void copy_progress(const Options& from, From& to) noexcept {
+  to.progress = from.progress;
+  to.progress_user = from.progress_user;
 }
+
+struct Chrome {
+  using Options = rf_chrome_options;
+  using Report = rf_chrome_report;
+  using CppOptions = rangefinder::ChromeExportOptions;
+  using CppReport = rangefinder::ChromeExportReport;
+  static constexpr std::size_t kLeastOptions = RANGEFINDER_SIZE_UP_TO(rf_chrome_options, progress_user);
+  static constexpr std::size_t kLeastReport = RANGEFINDER_SIZE_UP_TO(rf_chrome_report, left_out);
+
+  static Options defaults() noexcept {
+    const CppOptions from;
+    auto options = common_defaults<Options>(from);
+    copy_content(from, options);
+    options.pretty = from.pretty;
+    return options;
+  }
+  static rf_status read(std::string_view function, const Options& known, CppOptions& options) {
+    if (known.compression > RF_COMPRESSION_GZIP) return capi::no_such_value(function, "compression", known.compression);
+    copy_content(known, options);
+    options.pretty = known.pretty;
+    copy_progress(known, options);
+    return RF_STATUS_OK;
+  }
+  static Report report_of(const CppReport& from) noexcept {
+    return {0, from.events, from.json_bytes, from.output_bytes, from.overlapping, from.left_out};
+  }
+};
+
+struct Perfetto {
+  using Options = rf_perfetto_options;
+  using Report = rf_perfetto_report;
+  using CppOptions = rangefinder::PerfettoExportOptions;
+  using CppReport = rangefinder::PerfettoExportReport;
+  static constexpr std::size_t kLeastOptions = RANGEFINDER_SIZE_UP_TO(rf_perfetto_options, max_memory_bytes);
+  static constexpr std::size_t kLeastReport = RANGEFINDER_SIZE_UP_TO(rf_perfetto_report, left_out);
+
+  static Options defaults() noexcept {
+    const CppOptions from;
+    auto options = common_defaults<Options>(from);
+    copy_content(from, options);
+    set(options.gpu, from.gpu);
+    return options;
+  }
+  static rf_status read(std::string_view function, const Options& known, CppOptions& options) {
+    if (known.compression > RF_COMPRESSION_GZIP) return capi::no_such_value(function, "compression", known.compression);
+    if (known.gpu > RF_PERFETTO_SLICES) return capi::no_such_value(function, "gpu", known.gpu);
+    copy_content(known, options);
+    set(options.gpu, known.gpu);
+    copy_progress(known, options);
+    return RF_STATUS_OK;
+  }
+  static Report report_of(const CppReport& from) noexcept {
+    return {0, from.events, from.slices, from.trace_bytes, from.output_bytes, from.overlapping, from.left_out};
+  }
+};
+
+struct Html {
+  using Options = rf_html_options;
+  using Report = rf_html_report;
+  using CppOptions = rangefinder::HtmlExportOptions;
+  using CppReport = rangefinder::HtmlExportReport;
+  static constexpr std::size_t kLeastOptions = RANGEFINDER_SIZE_UP_TO(rf_html_options, progress_user);
+  static constexpr std::size_t kLeastReport = RANGEFINDER_SIZE_UP_TO(rf_html_report, output_bytes);
+
+  static Options defaults() noexcept {
+    const CppOptions from;
+    auto options = common_defaults<Options>(from);
+    options.most_slices = from.most_slices;
+    return options;
+  }
+  static rf_status read(std::string_view, const Options& known, CppOptions& options) {
+    if (known.title != nullptr) options.title = known.title;
+    options.most_slices = known.most_slices;
+    copy_progress(known, options);
+    return RF_STATUS_OK;
+  }
+  static Report report_of(const CppReport& from) noexcept { return {0, from.slices, from.left_out, from.output_bytes}; }
+};
+
+constexpr std::size_t kLeastSnapshotOptions = RANGEFINDER_SIZE_UP_TO(rf_snapshot_options, reserved);
 
 rf_snapshot_options default_snapshot_options() noexcept {
   const rangefinder::MemorySnapshotOptions from;
@@ -82,78 +149,44 @@ rf_status export_snapshot(std::string_view function, const char* input, const ch
   return capi::finish(function, rangefinder::export_memory_snapshot(input, output, wanted));
 }
 
-rf_status fill_chrome_report(std::string_view function, const rangefinder::ChromeExportReport& from,
-                             rf_chrome_report* report) {
-  rf_chrome_report filled{};
-  filled.events = from.events;
-  filled.json_bytes = from.json_bytes;
-  filled.output_bytes = from.output_bytes;
-  filled.overlapping = from.overlapping;
-  filled.left_out = from.left_out;
-  return capi::write_struct(function, report, report->struct_size, RANGEFINDER_SIZE_UP_TO(rf_chrome_report, left_out),
-                            filled);
-}
-
-rf_html_options default_html_options() noexcept {
-  const rangefinder::HtmlExportOptions from;
-  rf_html_options options{};
-  options.most_slices = from.most_slices;
-  options.max_memory_bytes = from.max_memory_bytes;
-  options.attribution = static_cast<std::uint32_t>(from.attribution);
-  options.replace = from.replace;
-  return options;
-}
-
-rf_status read_html_options(std::string_view function, const rf_html_options* given,
-                            rangefinder::HtmlExportOptions& options) {
-  rf_html_options known = default_html_options();
-  const rf_status status = capi::read_struct(function, given, kLeastHtmlOptions, known);
-  if (status != RF_STATUS_OK) return status;
-  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
-    return capi::no_such_value(function, "attribution", known.attribution);
-  if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
-  if (known.title != nullptr) options.title = known.title;
-  options.most_slices = known.most_slices;
-  options.max_memory_bytes = known.max_memory_bytes;
-  options.attribution = static_cast<rangefinder::Attribution>(known.attribution);
-  options.replace = known.replace;
-  options.progress = known.progress;
-  options.progress_user = known.progress_user;
-  return RF_STATUS_OK;
-}
-
-rf_status fill_html_report(std::string_view function, const rangefinder::HtmlExportReport& from,
-                           rf_html_report* report) {
-  rf_html_report filled{};
-  filled.slices = from.slices;
-  filled.left_out = from.left_out;
-  filled.output_bytes = from.output_bytes;
-  return capi::write_struct(function, report, report->struct_size, RANGEFINDER_SIZE_UP_TO(rf_html_report, output_bytes),
-                            filled);
-}
-
 }  // namespace
 
 rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struct_size) noexcept {
-  if (options == nullptr) return capi::null_argument(__func__, "options");
-  return capi::guarded(__func__, [&, function = __func__] {
-    return capi::write_struct(function, options, struct_size, kLeastChromeOptions, default_chrome_options());
-  });
+  return capi::init_options<Chrome>(__func__, options, struct_size);
 }
 
 rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
                                  rf_chrome_report* report) {
   if (input == nullptr) return capi::null_argument(__func__, "input");
   if (output == nullptr) return capi::null_argument(__func__, "output");
-  return capi::guarded(__func__, [&, function = __func__] {
-    rangefinder::ChromeExportOptions wanted;
-    rf_status status = read_chrome_options(function, options, wanted);
-    // Before the work is done, rather than after it.
-    if (status == RF_STATUS_OK && report != nullptr) status = fill_chrome_report(function, {}, report);
-    if (status != RF_STATUS_OK) return status;
-    rangefinder::ChromeExportReport done;
-    status = capi::finish(function, rangefinder::export_chrome_trace(input, output, wanted, &done));
-    return status == RF_STATUS_OK && report != nullptr ? fill_chrome_report(function, done, report) : status;
+  return capi::run_export<Chrome>(__func__, options, report, [&](const auto& wanted, auto* done) {
+    return rangefinder::export_chrome_trace(input, output, wanted, done);
+  });
+}
+
+rf_status rf_perfetto_options_init(rf_perfetto_options* options, size_t struct_size) noexcept {
+  return capi::init_options<Perfetto>(__func__, options, struct_size);
+}
+
+rf_status rf_export_perfetto_trace(const char* input, const char* output, const rf_perfetto_options* options,
+                                   rf_perfetto_report* report) {
+  if (input == nullptr) return capi::null_argument(__func__, "input");
+  if (output == nullptr) return capi::null_argument(__func__, "output");
+  return capi::run_export<Perfetto>(__func__, options, report, [&](const auto& wanted, auto* done) {
+    return rangefinder::export_perfetto_trace(input, output, wanted, done);
+  });
+}
+
+rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) noexcept {
+  return capi::init_options<Html>(__func__, options, struct_size);
+}
+
+rf_status rf_export_html(const char* input, const char* output, const rf_html_options* options,
+                         rf_html_report* report) {
+  if (input == nullptr) return capi::null_argument(__func__, "input");
+  if (output == nullptr) return capi::null_argument(__func__, "output");
+  return capi::run_export<Html>(__func__, options, report, [&](const auto& wanted, auto* done) {
+    return rangefinder::export_html(input, output, wanted, done);
   });
 }
 
@@ -181,28 +214,5 @@ rf_status rf_export_memory_snapshot_with(const char* input, const char* output,
     if (status != RF_STATUS_OK) return status;
     if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
     return export_snapshot(function, input, output, known);
-  });
-}
-
-rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) noexcept {
-  if (options == nullptr) return capi::null_argument(__func__, "options");
-  return capi::guarded(__func__, [&, function = __func__] {
-    return capi::write_struct(function, options, struct_size, kLeastHtmlOptions, default_html_options());
-  });
-}
-
-rf_status rf_export_html(const char* input, const char* output, const rf_html_options* options,
-                         rf_html_report* report) {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (output == nullptr) return capi::null_argument(__func__, "output");
-  return capi::guarded(__func__, [&, function = __func__] {
-    rangefinder::HtmlExportOptions wanted;
-    rf_status status = read_html_options(function, options, wanted);
-    // Before the work is done, rather than after it.
-    if (status == RF_STATUS_OK && report != nullptr) status = fill_html_report(function, {}, report);
-    if (status != RF_STATUS_OK) return status;
-    rangefinder::HtmlExportReport done;
-    status = capi::finish(function, rangefinder::export_html(input, output, wanted, &done));
-    return status == RF_STATUS_OK && report != nullptr ? fill_html_report(function, done, report) : status;
   });
 }

@@ -181,6 +181,27 @@ static void pages(void) {
   CHECK(remove(path[2]) == 0);
 }
 
+static void perfetto_traces(void) {
+  rf_perfetto_options options;
+  SUCCEEDS(rf_perfetto_options_init(&options, sizeof options));
+  CHECK(options.gpu == RF_PERFETTO_STAGES && options.flows && options.end_ns == INT64_MAX && !options.replace);
+  rf_perfetto_report report = {.struct_size = sizeof report};
+  SUCCEEDS(rf_export_perfetto_trace(path[0], path[2], &options, &report));
+  CHECK(report.slices > 0 && report.events >= report.slices && report.trace_bytes == report.output_bytes);
+  FAILS(rf_export_perfetto_trace(path[0], path[2], NULL, NULL), RF_STATUS_EXISTS, path[2]);
+  options.replace = true;
+  options.gpu = RF_PERFETTO_SLICES;
+  options.compression = RF_COMPRESSION_GZIP;
+  SUCCEEDS(rf_export_perfetto_trace(path[0], path[2], &options, &report));
+  CHECK(report.trace_bytes > report.output_bytes);
+  options.gpu = 3;
+  FAILS(rf_export_perfetto_trace(path[0], path[2], &options, NULL), RF_STATUS_INVALID_ARGUMENT, "gpu: 3");
+  options.reserved[3] = true;
+  FAILS(rf_export_perfetto_trace(path[0], path[2], &options, NULL), RF_STATUS_UNSUPPORTED, "reserved");
+  FAILS(rf_export_perfetto_trace(path[0], NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "output is null");
+  CHECK(remove(path[2]) == 0);
+}
+
 static void exports(void) {
   rf_chrome_options options;
   SUCCEEDS(rf_chrome_options_init(&options, sizeof options));
@@ -200,6 +221,7 @@ static void exports(void) {
   FAILS(rf_export_memory_snapshot(path[0], path[2], 2, false), RF_STATUS_INVALID_ARGUMENT, "moment: 2");
   FAILS(rf_export_memory_snapshot(path[0], NULL, 0, false), RF_STATUS_INVALID_ARGUMENT, "output is null");
   bounded_exports();
+  perfetto_traces();
   pages();
 }
 

@@ -132,6 +132,20 @@ TEST_CASE("structs of every size are taken by the rules", "[capi]") {
         const_cast<rf_chrome_options*>(given)->replace = true;
         return rf_export_chrome_trace(capture.c_str(), exported.c_str(), given, nullptr);
       }));
+  const std::string trace = folder.file("a.pftrace");
+  check_options(options<rf_perfetto_options>("perfetto", UP_TO(rf_perfetto_options, max_memory_bytes),
+                                             rf_perfetto_options_init, [&](const rf_perfetto_options* given) {
+                                               const_cast<rf_perfetto_options*>(given)->replace = true;
+                                               return rf_export_perfetto_trace(capture.c_str(), trace.c_str(), given,
+                                                                               nullptr);
+                                             }));
+  rf_perfetto_options replacing_trace;
+  REQUIRE(rf_perfetto_options_init(&replacing_trace, sizeof replacing_trace) == RF_STATUS_OK);
+  replacing_trace.replace = true;
+  check_result(
+      result<rf_perfetto_report>("perfetto report", UP_TO(rf_perfetto_report, left_out), [&](rf_perfetto_report* out) {
+        return rf_export_perfetto_trace(capture.c_str(), trace.c_str(), &replacing_trace, out);
+      }));
   const std::string pickle = folder.file("a.pickle");
   check_options(options<rf_snapshot_options>(
       "snapshot", UP_TO(rf_snapshot_options, reserved), rf_snapshot_options_init,

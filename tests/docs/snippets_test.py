@@ -50,6 +50,8 @@ PYTHON = {
     ("docs/reference/arrow.md", "capture = rangefinder.open"): ("pyarrow, Polars and DuckDB", None),
     ("docs/how-to/look-at-a-job.md", "import json"): ("", 'with rangefinder.Session("run"): pass'),
     ("docs/how-to/look-at-a-page.md", "import rangefinder"): ("", 'import rangefinder\nwith rangefinder.Session("train.rfcap"): pass'),
+    ("docs/how-to/export-perfetto-trace.md", "rangefinder.export_perfetto_trace"): (
+        "", 'with rangefinder.Session("train.rfcap"), rangefinder.range("step"): pass'),
     ("docs/how-to/read-a-breakdown.md", "import json"): ("", 'with rangefinder.Session("train.rfcap"): pass'),
     ("docs/how-to/share-with-torch-profiler.md", "with rangefinder.Session"): (TORCH, TRAINING),
     ("docs/how-to/export-chrome-trace.md", "from hta.trace_analysis"): ("HolisticTraceAnalysis", None),

@@ -15,8 +15,10 @@ from rangefinder import _abi, _version
 import rangefinder
 
 SOURCE = pathlib.Path(os.environ["RANGEFINDER_TEST_SOURCE"])
-CODE, TORCH_CODE = (re.sub(r"//[^\n]*", "", (SOURCE / f"include/rangefinder/c/{name}.h").read_text())
-                    for name in ("rangefinder", "torch"))
+FOLDER = SOURCE / "include/rangefinder/c"
+PARTS = re.findall(r"^#include <rangefinder/c/(\w+\.h)>", (FOLDER / "rangefinder.h").read_text(), re.M)
+CODE, TORCH_CODE = (re.sub(r"//[^\n]*", "", "".join((FOLDER / name).read_text() for name in names))
+                    for names in (PARTS, ["torch.h"]))
 
 TYPES = {
     "void": None, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32,
@@ -119,6 +121,7 @@ class Header(unittest.TestCase):
             (rangefinder.Session.__init__, "rf_session_options", {"self"}),
             (rangefinder.report, "rf_report_options", {"input"}),
             (rangefinder.export_chrome_trace, "rf_chrome_options", {"input", "output"}),
+            (rangefinder.export_perfetto_trace, "rf_perfetto_options", {"input", "output"}),
             (rangefinder.torch.OperatorRecording.__init__, "rf_operator_options", {"self"}),
             (rangefinder.torch.CollectiveRecording.__init__, "rf_collective_options", {"self"}),
             (rangefinder.torch.MemoryRecording.__init__, "rf_memory_options", {"self"}),
@@ -128,6 +131,7 @@ class Header(unittest.TestCase):
             self.assertEqual(set(inspect.signature(call).parameters), wanted | besides, struct)
         for kind, struct in ((rangefinder.SummaryRow, "rf_summary_row"), (rangefinder.HealthEntry, "rf_health_entry"),
                              (rangefinder.CaptureReady, "rf_capture_ready"), (rangefinder.ChromeReport, "rf_chrome_report"),
+                             (rangefinder.PerfettoReport, "rf_perfetto_report"), (rangefinder.HtmlReport, "rf_html_report"),
                              (rangefinder.torch.HostMemory, "rf_host_memory"), (rangefinder.OperatorGroup, "rf_operator_group"),
                              (rangefinder.CaptureContent, "rf_capture_content"), (rangefinder.DoctorFinding, "rf_doctor_finding"),
                              (rangefinder.CaptureFinding, "rf_capture_finding")):

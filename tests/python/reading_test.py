@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import gzip
 import json
 import pathlib
 import pickle
@@ -104,6 +105,24 @@ class Reading(support.TestCase):
         self.assertEqual(exists.exception.code, Status.EXISTS)
         rangefinder.export_chrome_trace(self.capture, output, replace=True, compression="plain", attribution="forward")
         self.assertIn("größe", {event["name"] for event in json.loads(output.read_text())["traceEvents"]})
+
+    def test_perfetto_traces(self):
+        output, told = self.folder / "trace.pftrace.gz", []
+        done = rangefinder.export_perfetto_trace(self.capture, output, progress=lambda *now: told.append(now))
+        self.assertGreater(done.slices, 2)
+        self.assertGreaterEqual(done.events, done.slices)
+        self.assertEqual(done.output_bytes, output.stat().st_size)
+        self.assertTrue(told)
+        packets = gzip.decompress(output.read_bytes())
+        self.assertEqual((len(packets), packets[0]), (done.trace_bytes, 0x0A))
+        self.assertIn("größe".encode(), packets)
+        with self.assertRaises(Error) as exists:
+            rangefinder.export_perfetto_trace(self.capture, output)
+        self.assertEqual(exists.exception.code, Status.EXISTS)
+        slices = rangefinder.export_perfetto_trace(self.capture, output, replace=True, compression="plain", gpu="slices", end_ns=1)
+        self.assertEqual((slices.slices, slices.output_bytes), (0, slices.trace_bytes))
+        with self.assertRaises(ValueError):
+            rangefinder.export_perfetto_trace(self.capture, output, replace=True, gpu="boxes")
 
     def test_an_export_may_be_ended(self):
         def interrupted(done, total):

@@ -23,15 +23,16 @@ from .querying import QueryDatabase, QueryRows, query, query_schema
 from .ranges import (Range, counter, end_range, mark, pop_range, pop_ranges_to, push_range, range, range_depth,
                      start_range)
 from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, DoctorFinding, HtmlReport, KeyAverages, OperatorGroup,
-                      ReportView, doctor, export_chrome_trace, export_html, export_memory_snapshot, inspect, key_averages, repair,
-                      report, report_views)
+                      PerfettoReport, ReportView, doctor, export_chrome_trace, export_html, export_memory_snapshot, export_perfetto_trace,
+                      inspect, key_averages, repair, report, report_views)
 from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
 
 __all__ = [
     "ArrowTable", "Capture", "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "DoctorFinding",
-    "Health", "HealthEntry", "HtmlReport", "KeyAverages", "OperatorGroup", "ParquetReport", "QueryDatabase", "QueryRows", "Range", "ReportView", "Session",
+    "Health", "HealthEntry", "HtmlReport", "KeyAverages", "OperatorGroup", "ParquetReport", "PerfettoReport", "QueryDatabase", "QueryRows", "Range", "ReportView", "Session",
     "Status", "Summary", "SummaryRow",
-    "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_html", "export_memory_snapshot", "export_parquet", "inspect",
+    "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_html", "export_memory_snapshot", "export_parquet",
+    "export_perfetto_trace", "inspect",
     "key_averages", "mark", "open", "pop_range", "pop_ranges_to", "prepare", "push_range", "query", "query_schema", "range", "range_depth", "repair", "report",
     "report_views", "start_range", "torch",
 ]

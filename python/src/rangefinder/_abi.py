@@ -79,6 +79,12 @@ class Compression(enum.IntEnum):
     GZIP = 2
 
 
+class PerfettoGpu(enum.IntEnum):
+    STAGES = 0
+    LINKED = 1
+    SLICES = 2
+
+
 class SnapshotMoment(enum.IntEnum):
     END = 0
     PEAK = 1
@@ -117,6 +123,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     # [/generated]
     "rf_attribution": Attribution,
     "rf_compression": Compression,
+    "rf_perfetto_gpu": PerfettoGpu,
     "rf_snapshot_moment": SnapshotMoment,
     "rf_report_format": ReportFormat,
     "rf_key_averages_order": KeyAveragesOrder,
@@ -134,6 +141,7 @@ CHOICES: Dict[str, Type[enum.IntEnum]] = {
     # [/generated]
     "attribution": Attribution,
     "compression": Compression,
+    "gpu": PerfettoGpu,
     "format": ReportFormat,
     "moment": SnapshotMoment,
     "order": KeyAveragesOrder,
@@ -325,6 +333,41 @@ class ChromeOptions(ctypes.Structure):
         ("progress", ProgressCallback),
         ("progress_user", c_void_p),
         ("max_memory_bytes", c_uint64),
+    ]
+
+
+class PerfettoOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("begin_ns", c_int64),
+        ("end_ns", c_int64),
+        ("compression", c_uint32),
+        ("attribution", c_uint32),
+        ("gpu", c_uint32),
+        ("replace", c_bool),
+        ("api_calls", c_bool),
+        ("syncs", c_bool),
+        ("overheads", c_bool),
+        ("counters", c_bool),
+        ("flows", c_bool),
+        ("exclusive_ranges", c_bool),
+        ("inclusive_ranges", c_bool),
+        ("reserved", c_bool * 4),
+        ("progress", ProgressCallback),
+        ("progress_user", c_void_p),
+        ("max_memory_bytes", c_uint64),
+    ]
+
+
+class PerfettoReport(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("events", c_uint64),
+        ("slices", c_uint64),
+        ("trace_bytes", c_uint64),
+        ("output_bytes", c_uint64),
+        ("overlapping", c_uint64),
+        ("left_out", c_uint64),
     ]
 
 
@@ -544,6 +587,8 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_chrome_options": ChromeOptions,
     "rf_snapshot_options": SnapshotOptions,
     "rf_chrome_report": ChromeReport,
+    "rf_perfetto_options": PerfettoOptions,
+    "rf_perfetto_report": PerfettoReport,
     "rf_html_options": HtmlOptions,
     "rf_html_report": HtmlReport,
     "rf_report_options": ReportOptions,
@@ -647,6 +692,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_summary_free": (None, [HANDLE]),
     "rf_chrome_options_init": (c_int, [POINTER(ChromeOptions), c_size_t]),
     "rf_export_chrome_trace": (c_int, [c_char_p, c_char_p, POINTER(ChromeOptions), POINTER(ChromeReport)]),
+    "rf_perfetto_options_init": (c_int, [POINTER(PerfettoOptions), c_size_t]),
+    "rf_export_perfetto_trace": (c_int, [c_char_p, c_char_p, POINTER(PerfettoOptions), POINTER(PerfettoReport)]),
     "rf_html_options_init": (c_int, [POINTER(HtmlOptions), c_size_t]),
     "rf_export_html": (c_int, [c_char_p, c_char_p, POINTER(HtmlOptions), POINTER(HtmlReport)]),
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
@@ -779,6 +826,7 @@ _NAMES = {
     "session_options_init": "Session", "session_options_text": "Session", "session_start": "Session", "session_free": "Session.stop",
     "snapshot_options_init": "export_memory_snapshot", "table_at": "Capture.tables", "timeline_load": "open",
     "timeline_table": "Capture.arrow", "timeline_view": "Capture.arrow_view", "parquet_options_init": "export_parquet",
+    "perfetto_options_init": "export_perfetto_trace",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
              "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor", "query_": "query", "rows_": "query"}

@@ -119,6 +119,20 @@ def _teller(progress: Callable[[int, int], Any], raised: List[BaseException]) ->
     return _abi.ProgressCallback(tell)
 
 
+def _export(function: str, structs: str, input: Path, output: Path, given: Dict[str, Any]) -> Dict[str, Any]:
+    """Calls a function of C that exports; what its report says. `structs`: how the names of its structs begin."""
+    raised: List[BaseException] = []
+    if given["progress"] is not None:
+        given["progress"] = _teller(given["progress"], raised)
+    options = _abi.options(structs + "_options", given)
+    done = _abi.sized(_abi.STRUCTS[structs + "_report"])
+    status = getattr(_abi.library, function)(_abi.path(input), _abi.path(output), ctypes.byref(options), ctypes.byref(done))
+    if raised:
+        raise raised[0]
+    _abi.check(status)
+    return _abi.members(done)
+
+
 def export_chrome_trace(
     input: Path,
     output: Path,
@@ -152,17 +166,52 @@ def export_chrome_trace(
     Cost:   docs/reference/chrome-export.md. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name not in ("input", "output")}
-    raised: List[BaseException] = []
-    if progress is not None:
-        given["progress"] = _teller(progress, raised)
-    options = _abi.options("rf_chrome_options", given)
-    done = _abi.sized(_abi.ChromeReport)
-    status = _abi.library.rf_export_chrome_trace(_abi.path(input), _abi.path(output), ctypes.byref(options),
-                                                 ctypes.byref(done))
-    if raised:
-        raise raised[0]
-    _abi.check(status)
-    return ChromeReport(**_abi.members(done))
+    return ChromeReport(**_export("rf_export_chrome_trace", "rf_chrome", input, output, given))
+
+
+@dataclasses.dataclass(frozen=True)
+class PerfettoReport:
+    """What an export did."""
+
+    events: int  #: slices, marks, samples, ends of arrows
+    slices: int
+    trace_bytes: int  #: before compression
+    output_bytes: int
+    overlapping: int  #: slices that would have cut another one and stand on a row beside it
+    left_out: int  #: of the input; the trace says why
+
+
+def export_perfetto_trace(
+    input: Path,
+    output: Path,
+    *,
+    begin_ns: Optional[int] = None,
+    end_ns: Optional[int] = None,
+    compression: Optional[str] = None,
+    attribution: Optional[str] = None,
+    gpu: Optional[str] = None,
+    replace: Optional[bool] = None,
+    api_calls: Optional[bool] = None,
+    syncs: Optional[bool] = None,
+    overheads: Optional[bool] = None,
+    counters: Optional[bool] = None,
+    flows: Optional[bool] = None,
+    exclusive_ranges: Optional[bool] = None,
+    inclusive_ranges: Optional[bool] = None,
+    progress: Optional[Callable[[int, int], Any]] = None,
+    max_memory_bytes: Optional[int] = None,
+) -> PerfettoReport:
+    """Writes Perfetto's own format, for ui.perfetto.dev and trace_processor.
+
+        rangefinder.export_perfetto_trace("train.rfcap", "train.pftrace")
+
+    `gpu`: kernels and copies are "stages" with their launches (the default), "linked" to their launches by Perfetto's
+    extension for GPUs, or "slices" below the ranges. The others as of export_chrome_trace.
+
+    Errors: as export_chrome_trace.
+    """
+    given = {name: value for name, value in locals().items() if name not in ("input", "output")}
+    return PerfettoReport(**_export("rf_export_perfetto_trace", "rf_perfetto", input, output, given))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,16 +243,7 @@ def export_html(
     Errors: as export_chrome_trace; INVALID_ARGUMENT for `most_slices` below 1,000.
     """
     given = {name: value for name, value in locals().items() if name not in ("input", "output")}
-    raised: List[BaseException] = []
-    if progress is not None:
-        given["progress"] = _teller(progress, raised)
-    options = _abi.options("rf_html_options", given)
-    done = _abi.sized(_abi.HtmlReport)
-    status = _abi.library.rf_export_html(_abi.path(input), _abi.path(output), ctypes.byref(options), ctypes.byref(done))
-    if raised:
-        raise raised[0]
-    _abi.check(status)
-    return HtmlReport(**_abi.members(done))
+    return HtmlReport(**_export("rf_export_html", "rf_html", input, output, given))
 
 
 def export_memory_snapshot(

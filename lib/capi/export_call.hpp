@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capi/structs.hpp"
+
+#include <rangefinder/projection.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+// What all exports have in common. A `Format` says the rest:
+//   Options, Report               the structs of C
+//   CppOptions, CppReport         those of C++
+//   kLeastOptions, kLeastReport   sizes of the first versions of the former
+//   defaults()                    Options, from a CppOptions
+//   read(function, Options, CppOptions&)  all but attribution, `replace` and `max_memory_bytes`; an rf_status
+//   report_of(CppReport)          Report
+namespace rangefinder::capi {
+
+/// rf_*_options_init.
+template <typename Format>
+rf_status init_options(std::string_view function, typename Format::Options* options, std::size_t struct_size) noexcept {
+  if (options == nullptr) return null_argument(function, "options");
+  return guarded(function, [&] {
+    return write_struct(function, options, struct_size, Format::kLeastOptions, Format::defaults());
+  });
+}
+
+/// Null: the defaults.
+template <typename Format>
+rf_status read_options(std::string_view function, const typename Format::Options* given,
+                       typename Format::CppOptions& options) {
+  typename Format::Options known = Format::defaults();
+  const rf_status status = read_struct(function, given, Format::kLeastOptions, known);
+  if (status != RF_STATUS_OK) return status;
+  if (known.attribution > RF_ATTRIBUTION_CAPTURE) return no_such_value(function, "attribution", known.attribution);
+  if (check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
+  options.attribution = static_cast<Attribution>(known.attribution);
+  options.replace = known.replace;
+  options.max_memory_bytes = known.max_memory_bytes;
+  return Format::read(function, known, options);
+}
+
+/// `report` null: the caller wants none.
+template <typename Format>
+rf_status fill_report(std::string_view function, const typename Format::CppReport& from,
+                      typename Format::Report* report) {
+  if (report == nullptr) return RF_STATUS_OK;
+  return write_struct(function, report, report->struct_size, Format::kLeastReport, Format::report_of(from));
+}
+
+/// rf_export_*: `work(CppOptions, CppReport*)` exports.
+template <typename Format, typename Work>
+RANGEFINDER_THREAD_MAY_END rf_status run_export(std::string_view function, const typename Format::Options* given,
+                                                typename Format::Report* report, Work work) {
+  return guarded(function, [&] {
+    typename Format::CppOptions options;
+    rf_status status = read_options<Format>(function, given, options);
+    // Before the work is done, rather than after it.
+    if (status == RF_STATUS_OK) status = fill_report<Format>(function, {}, report);
+    if (status != RF_STATUS_OK) return status;
+    typename Format::CppReport done;
+    status = finish(function, work(options, &done));
+    return status == RF_STATUS_OK ? fill_report<Format>(function, done, report) : status;
+  });
+}
+
+}  // namespace rangefinder::capi
