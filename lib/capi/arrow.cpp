@@ -144,11 +144,7 @@ rf_status rf_parquet_options_init(rf_parquet_options* options, size_t struct_siz
 
 rf_status rf_export_parquet(const char* input, const char* folder, const rf_parquet_options* options,
                             rf_parquet_report* report) noexcept {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (folder == nullptr) return capi::null_argument(__func__, "folder");
-  return capi::run_export<Parquet>(__func__, options, report, [&](const auto& wanted, auto* done) {
-    return rangefinder::export_parquet(input, folder, wanted, done);
-  });
+  return capi::run_export<Parquet>(__func__, input, folder, options, report, rangefinder::export_parquet, "folder");
 }
 
 struct ArrowArrayStream* rf_arrow_stream_new(void) noexcept {

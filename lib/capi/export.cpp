@@ -157,11 +157,7 @@ rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struct_size)
 
 rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
                                  rf_chrome_report* report) {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (output == nullptr) return capi::null_argument(__func__, "output");
-  return capi::run_export<Chrome>(__func__, options, report, [&](const auto& wanted, auto* done) {
-    return rangefinder::export_chrome_trace(input, output, wanted, done);
-  });
+  return capi::run_export<Chrome>(__func__, input, output, options, report, rangefinder::export_chrome_trace);
 }
 
 rf_status rf_perfetto_options_init(rf_perfetto_options* options, size_t struct_size) noexcept {
@@ -170,11 +166,7 @@ rf_status rf_perfetto_options_init(rf_perfetto_options* options, size_t struct_s
 
 rf_status rf_export_perfetto_trace(const char* input, const char* output, const rf_perfetto_options* options,
                                    rf_perfetto_report* report) {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (output == nullptr) return capi::null_argument(__func__, "output");
-  return capi::run_export<Perfetto>(__func__, options, report, [&](const auto& wanted, auto* done) {
-    return rangefinder::export_perfetto_trace(input, output, wanted, done);
-  });
+  return capi::run_export<Perfetto>(__func__, input, output, options, report, rangefinder::export_perfetto_trace);
 }
 
 rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) noexcept {
@@ -183,11 +175,7 @@ rf_status rf_html_options_init(rf_html_options* options, size_t struct_size) noe
 
 rf_status rf_export_html(const char* input, const char* output, const rf_html_options* options,
                          rf_html_report* report) {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (output == nullptr) return capi::null_argument(__func__, "output");
-  return capi::run_export<Html>(__func__, options, report, [&](const auto& wanted, auto* done) {
-    return rangefinder::export_html(input, output, wanted, done);
-  });
+  return capi::run_export<Html>(__func__, input, output, options, report, rangefinder::export_html);
 }
 
 rf_status rf_export_memory_snapshot(const char* input, const char* output, uint32_t moment, bool replace) noexcept {

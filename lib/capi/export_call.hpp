@@ -4,8 +4,10 @@
 #include "capi/structs.hpp"
 
 #include <rangefinder/projection.hpp>
+#include <rangefinder/result.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 // What all exports have in common. A `Format` says the rest:
@@ -49,10 +51,19 @@ rf_status fill_report(std::string_view function, const typename Format::CppRepor
   return write_struct(function, report, report->struct_size, Format::kLeastReport, Format::report_of(from));
 }
 
-/// rf_export_*: `work(CppOptions, CppReport*)` exports.
-template <typename Format, typename Work>
-RANGEFINDER_THREAD_MAY_END rf_status run_export(std::string_view function, const typename Format::Options* given,
-                                                typename Format::Report* report, Work work) {
+/// A function of C++ that exports a file.
+template <typename Format>
+using ExportFile = Status (*)(const std::string& input, const std::string& output,
+                              const typename Format::CppOptions& options, typename Format::CppReport* report);
+
+/// rf_export_*. `output` is called `output_name` in messages.
+template <typename Format>
+RANGEFINDER_THREAD_MAY_END rf_status run_export(std::string_view function, const char* input, const char* output,
+                                                const typename Format::Options* given, typename Format::Report* report,
+                                                ExportFile<Format> export_file,
+                                                std::string_view output_name = "output") {
+  if (input == nullptr) return null_argument(function, "input");
+  if (output == nullptr) return null_argument(function, output_name);
   return guarded(function, [&] {
     typename Format::CppOptions options;
     rf_status status = read_options<Format>(function, given, options);
@@ -60,7 +71,7 @@ RANGEFINDER_THREAD_MAY_END rf_status run_export(std::string_view function, const
     if (status == RF_STATUS_OK) status = fill_report<Format>(function, {}, report);
     if (status != RF_STATUS_OK) return status;
     typename Format::CppReport done;
-    status = finish(function, work(options, &done));
+    status = finish(function, export_file(input, output, options, &done));
     return status == RF_STATUS_OK ? fill_report<Format>(function, done, report) : status;
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/parquet/column_encoder.hpp"
 
+#include "base/bytes.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,16 +21,14 @@ constexpr std::size_t kMostDistinct = 256;
 // From how many equal values on a run is shorter than the bits of each.
 constexpr std::size_t kLeastRun = 16;
 
-void put_varint(Bytes& out, std::uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<std::uint8_t>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<std::uint8_t>(value));
+/// Writes at most base::kMaxVarintBytes; returns the end.
+std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept {
+  return reinterpret_cast<std::uint8_t*>(base::put_varint(reinterpret_cast<std::byte*>(out), value));
 }
 
-std::uint64_t zigzag(std::int64_t value) noexcept {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+void put_varint(Bytes& out, std::uint64_t value) {
+  std::array<std::uint8_t, base::kMaxVarintBytes> bytes;
+  out.insert(out.end(), bytes.data(), put_varint(bytes.data(), value));
 }
 
 template <typename Number>
@@ -91,9 +91,7 @@ std::uint8_t* put_block(std::uint8_t* out, const Unsigned* values, std::size_t c
     differences[i] = static_cast<Unsigned>(static_cast<Unsigned>(differences[i]) - static_cast<Unsigned>(least));
   std::fill(differences.begin() + static_cast<std::ptrdiff_t>(count), differences.end(), 0);
 
-  std::uint64_t head = zigzag(least);
-  for (; head >= 0x80; head >>= 7) *out++ = static_cast<std::uint8_t>(head | 0x80);
-  *out++ = static_cast<std::uint8_t>(head);
+  out = put_varint(out, base::zigzag(least));
   std::uint8_t* const widths = out;
   out += kMiniblocks;
   for (std::size_t i = 0; i < kMiniblocks; ++i) {
@@ -114,8 +112,8 @@ void put_differences(Bytes& out, std::span<const Number> values) {
   put_varint(out, kBlock);
   put_varint(out, kMiniblocks);
   put_varint(out, values.size());
-  put_varint(out, zigzag(values.front()));
-  constexpr std::size_t kMostOfBlock = 10 + kMiniblocks + kBlock * 8;
+  put_varint(out, base::zigzag(values.front()));
+  constexpr std::size_t kMostOfBlock = base::kMaxVarintBytes + kMiniblocks + kBlock * 8;
   const std::size_t at = out.size();
   out.resize(at + (values.size() / kBlock + 1) * kMostOfBlock);
   std::uint8_t* end = out.data() + at;

@@ -85,25 +85,24 @@ Heads::Found Heads::of(std::string_view head) {
   return {&found->second, 0};
 }
 
-/// `{"ph":"s","id":7,"cat":"ac2g","name":"ac2g"`: arrows differ by their number.
+/// `{"ph":"s","id":7,"cat":"ac2g","name":"ac2g"`: arrows differ by their number. One that is known by what is behind
+/// its number is not read again.
 Heads::Found Heads::arrow(std::string_view head) {
   constexpr std::string_view kBegin = R"({"ph":"s")", kId = R"(,"id":)";
   std::uint64_t flow_id = 0;
+  Known* known = nullptr;
+  std::string_view rest;
   if (head.substr(kBegin.size()).starts_with(kId)) {
     const char* const number = head.data() + kBegin.size() + kId.size();
     const auto [end, error] = std::from_chars(number, head.data() + head.size(), flow_id);
-    const std::string_view rest(end, static_cast<std::size_t>(head.data() + head.size() - end));
-    Known& known = arrows_[head[kPhaseAt] == 's' ? 0 : 1];
-    if (error == std::errc() && rest.starts_with(",\"")) {
-      if (const auto found = known.find(rest); found != known.end()) return {&found->second, flow_id};
-      std::uint64_t same_id = 0;
-      const Head made = read(head, same_id);
-      if (known.size() < kMaxKnown) return {&known.emplace(std::string(rest), made).first->second, flow_id};
-      return {&rare_.emplace_back(made), flow_id};
-    }
+    rest = {end, static_cast<std::size_t>(head.data() + head.size() - end)};
+    if (error == std::errc() && rest.starts_with(",\"")) known = &arrows_[head[kPhaseAt] == 's' ? 0 : 1];
   }
+  if (known != nullptr)
+    if (const auto found = known->find(rest); found != known->end()) return {&found->second, flow_id};
   const Head made = read(head, flow_id);
-  return {&rare_.emplace_back(made), flow_id};
+  if (known == nullptr || known->size() >= kMaxKnown) return {&rare_.emplace_back(made), flow_id};
+  return {&known->emplace(std::string(rest), made).first->second, flow_id};
 }
 
 }  // namespace rangefinder::perfetto
