@@ -40,6 +40,15 @@ bool is_general(KernelFamily family) noexcept {
   return family == KernelFamily::kElementwise || family == KernelFamily::kReduction || family == KernelFamily::kCopy;
 }
 
+/// Whether a kernel of that family is part of a purpose of its operator: products of a convolution, the sorted indices
+/// of an embedding's gradient.
+bool serves(KernelFamily kernel, KernelFamily purpose) noexcept {
+  if (purpose == KernelFamily::kOther) return false;
+  if (kernel == KernelFamily::kGemm)
+    return purpose == KernelFamily::kConvolution || purpose == KernelFamily::kAttention;
+  return is_general(kernel) || (kernel == KernelFamily::kSort && purpose == KernelFamily::kEmbedding);
+}
+
 /// Operators that leave their work to operators inside of them.
 bool owns_what_is_inside(KernelFamily family) noexcept {
   return family == KernelFamily::kOptimizer || family == KernelFamily::kEmbedding;
@@ -78,7 +87,7 @@ KernelFamily family_of(ActivityKind kind, std::optional<KernelFamily> by_name, c
   if (is_copy(kind)) return KernelFamily::kCopy;
   if (kind == ActivityKind::kGraph) return KernelFamily::kOther;
   if (!by_name) return around.told;
-  return is_general(*by_name) && around.purpose != KernelFamily::kOther ? around.purpose : *by_name;
+  return serves(*by_name, around.purpose) ? around.purpose : *by_name;
 }
 
 }  // namespace

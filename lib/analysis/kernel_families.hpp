@@ -44,8 +44,8 @@ std::optional<KernelFamily> family_of_operator(std::string_view name);
 /// The family of each activity of a timeline. The kernel's name decides. Where it says nothing, the innermost operator
 /// around the launch that says something does. Kernels that only the operator gives a purpose (elementwise, reduction,
 /// copy) belong to the family of the operator that launched them where that does more than such a kernel: the sums of
-/// a batch normalization are normalization. What an optimizer step or an embedding launches in operators inside is
-/// theirs likewise. Work of CUDA graphs counts where it was captured.
+/// a batch normalization are normalization; so do matrix products of a convolution. What an optimizer step or an
+/// embedding launches in operators inside is theirs likewise. Work of CUDA graphs counts where it was captured.
 ///
 /// Cost: a projection without figures, and each name once; 5 bytes an activity.
 class KernelFamilies {

@@ -49,6 +49,7 @@ constexpr NameRule kKernelRules[] = {
     {"_attn_", kAttention},
     {"sdpa", kAttention},
     {"bwd_kernel_dk_dv", kAttention},
+    {"reduce_segments", kAttention},  // vLLM's split attention
     {"bwd_kernel_dq", kAttention},
 
     {"embedding", kEmbedding},
@@ -236,6 +237,7 @@ constexpr NameRule kOperatorRules[] = {
     {"sdpa", kAttention},
     {"fmha", kAttention},
     {"embedding", kEmbedding},
+    {"lookupfunction", kEmbedding},  // FBGEMM's SplitLookupFunction
     {"layer_norm", kNormalization},
     {"layernorm", kNormalization},
     {"batch_norm", kNormalization},

@@ -91,7 +91,8 @@ void add_report(CLI::App& app, Common& common, int& result) {
       ->type_name("RULES");
   takes_one_of(verb->add_option("--by", arguments->report.by,
                                 "View breakdown: one row per device and step (step), or per device and name of range "
-                                "(range); default: one row per device"),
+                                "(range); default: one row per device. View families: one row per name of range and "
+                                "family (range). View launch_queue: one row per name of range (range)"),
                {"step", "range"})
       ->type_name("WHAT");
   takes_file(verb->add_option(
@@ -131,8 +132,6 @@ void add_report(CLI::App& app, Common& common, int& result) {
       throw CLI::ValidationError("--regex needs --filter");
     if (arguments->group_by == "shape" && arguments->report.view != "ops")
       throw CLI::ValidationError("--group-by shape needs --view ops");
-    if (!arguments->report.by.empty() && arguments->report.view != "breakdown")
-      throw CLI::ValidationError("--by needs --view breakdown");
     result = run_report(common, *arguments);
   });
 }

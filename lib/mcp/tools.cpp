@@ -39,7 +39,10 @@ Json report_arguments() {
       {"columns", text_argument("Columns to show, separated by commas; help lists those of the view")},
       {"top", count_argument("At most this many rows")},
       {"instances", flag_argument("One row per instance instead of one per name")},
-      {"by", word_argument("View breakdown: one row per device and step, or per device and range", {"step", "range"})},
+      {"by",
+       word_argument(
+           "View breakdown: one row per device and step, or per device and range; view families: per range and family",
+           {"step", "range"})},
       {"attribution",
        word_argument("Which range owns device work; default auto", {"auto", "launch", "forward", "capture"})}};
 }

@@ -87,10 +87,13 @@ std::vector<ViewName> all_view_names() {
     for (const std::string_view with : kWithInstances)
       if (view->name == with)
         names.push_back({"view_" + name + "_instances", name, description + "; one row per instance", true});
-    if (view->name == "breakdown")
-      for (const char* by : {"step", "range"})
-        names.push_back(
-            {"view_breakdown_by_" + std::string(by), name, description + "; one row per device and " + by, false, by});
+    for (const auto& [by, word] : report::kByWords) {
+      const std::string text(word);
+      if ((view->by & by) != 0)
+        names.push_back({"view_" + name + "_by_" + text, name,
+                         description + (name == "breakdown" ? "; one row per device and " : "; by ") + text, false,
+                         text});
+    }
   }
   return names;
 }

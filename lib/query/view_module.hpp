@@ -20,11 +20,11 @@ struct ViewName {
   std::string view;   ///< kernels
   std::string description;
   bool instances = false;
-  std::string by = {};  ///< of breakdown
+  std::string by = {};  ///< ReportOptions::by
 };
 
 /// All of them: each view; view_NAME_summary of those with a summary; view_NAME_instances of those with a row per
-/// instance; view_breakdown_by_step and view_breakdown_by_range.
+/// instance; view_NAME_by_step and view_NAME_by_range of those with such rows.
 const std::vector<ViewName>& view_names();
 
 /// A view as SQLite sees it. The table is made when a query first names it, and then kept.

@@ -17,7 +17,7 @@ MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_
     make_sync, make_overhead, make_allocations, make_ops, make_memory, make_memory_peak, make_memory_devices,
     make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
     make_unattributed, make_counters, make_breakdown, make_collectives, make_collective_calls, make_hang, make_pipeline,
-    make_stragglers, make_ranks;
+    make_stragglers, make_ranks, make_families, make_launch_queue, make_sequences;
 
 namespace {
 
@@ -29,6 +29,11 @@ constexpr View kOwnViews[] = {
     {"memcpy", "Copies and memsets by direction, with throughput (--instances: each)", kNeedsActivities, make_memcpy},
     {"launches", "Kernels by launch configuration: occupancy and its limit, waves, launch delay, queue time",
      kNeedsKernels, make_launches},
+    {"sequences",
+     "Short kernels one after the other, and what a CUDA graph or one fused kernel could save (:summary: by kernel)",
+     kNeedsActivities, make_sequences, kSummary},
+    {"launch_queue", "Launches that wait: queue length of streams, starved time, launch latency (--by)",
+     kNeedsActivities, make_launch_queue, kNoVariant, false, kByRange},
     {"replays", "Work of CUDA graphs by capturing range and replaying range", kNeedsActivities | kNeedsGraphs,
      make_replays},
     {"api", "CUDA calls on the host by name (--instances: each)", kNeedsCalls, make_api},
@@ -50,7 +55,9 @@ constexpr View kOwnViews[] = {
     {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps, make_steps, kSummary},
     {"breakdown",
      "Devices, or the host without one: computation, communication, copies, what is exposed, why idle (--by)",
-     kNeedsNothing, make_breakdown},
+     kNeedsNothing, make_breakdown, kNoVariant, false, kByStep | kByRange},
+    {"families", "Device time by kernel family: GEMM, attention, elementwise, copy, ... (--by)", kNeedsActivities,
+     make_families, kNoVariant, false, kByRange},
     {"collectives", "Collectives matched over ranks: latency, bandwidth, who waited for whom (--instances: each)",
      kNeedsCollectives, make_collectives},
     {"collective_calls", "Each rank's part of each collective: what it called, and when it called, worked and waited",
@@ -186,12 +193,29 @@ std::string missing_for(const View& view, const Timeline& timeline, unsigned met
   return missing.empty() ? missing : std::string(view.name) + " needs data that this input does not have: " + missing;
 }
 
+/// Whether the view has rows by that.
+Status check_by(const View& view, std::string_view by) {
+  if (by.empty()) return {};
+  std::string known;
+  for (const auto& [one, word] : kByWords) {
+    if ((view.by & one) == 0) continue;
+    if (word == by) return {};
+    known.append(known.empty() ? " " : " and ").append(word);
+  }
+  if (!known.empty())
+    return Error(ErrorCode::kInvalidArgument, std::string(view.name) + ": by \"" + base::printable(by) + "\": there " +
+                                                  (known.find(' ', 1) == std::string::npos ? "is" : "are") + known);
+  std::string others;
+  for (const View* other : views())
+    if (other->by != kByNothing) others.append(others.empty() ? "" : " or ").append(other->name);
+  return Error(ErrorCode::kInvalidArgument,
+               std::string(view.name) + " has no rows by " + base::printable(by) + "; use --view " + others);
+}
+
 Result<Table> make_table(const View& view, const ProjectedTimeline& projected, const ViewOptions& options) {
   if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no payloads; use --view ranges");
-  if (view.name != "breakdown" && !options.by.empty())
-    return Error(ErrorCode::kInvalidArgument,
-                 std::string(view.name) + " has no rows by " + base::printable(options.by) + "; use --view breakdown");
+  if (Status status = check_by(view, options.by); !status.ok()) return std::move(status).error();
   Result<Table> table = view.make(projected, options);
   if (!table) return table;
   Status status = arrange(*table, options);

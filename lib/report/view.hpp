@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // A view is a question with a table for an answer: a list of columns (columns.hpp) over the rows that an analysis
 // makes. To add one: write `const View name{...}` in a file of views/, and its name on the list in registry.cpp.
@@ -25,6 +26,14 @@ enum Variant : unsigned {
   kNvtxName = 4,  ///< kernels with the innermost range around their launch in front
   kSummary = 8,   ///< figures of all rows instead of the rows
 };
+
+/// What a view can have rows by (ReportOptions::by).
+enum By : unsigned {
+  kByNothing = 0,
+  kByStep = 1,
+  kByRange = 2,
+};
+inline constexpr std::pair<By, std::string_view> kByWords[] = {{kByStep, "step"}, {kByRange, "range"}};
 
 /// What a user asked of a view. Views read the user's own options; those of other views mean nothing to them.
 struct ViewOptions : ReportOptions {
@@ -65,6 +74,7 @@ struct View {
   unsigned variants = kNoVariant;  ///< Variant: those that it has
   /// Nsight's report of that name: equal to it line by line as CSV, so texts are written as they are.
   bool compatible = false;
+  unsigned by = kByNothing;  ///< By: those that it has
 };
 
 /// How the view is written as CSV by default: formulas are defused but where texts must stay equal.

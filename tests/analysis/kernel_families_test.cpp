@@ -193,6 +193,11 @@ TEST_CASE("the operator around a launch decides what the kernel's name does not"
     builder.launch(10).kernel(20, 30, "ampere_sgemm_32x128_tn");
     CHECK(family_in(builder) == "GEMM");
   }
+  SECTION("products of a convolution are the convolution's") {
+    op("aten::cudnn_convolution", 0, 100);
+    builder.launch(10).kernel(20, 30, "ampere_sgemm_32x128_tn");
+    CHECK(family_in(builder) == "convolution");
+  }
   SECTION("copies are copies whatever their name") {
     op("aten::native_batch_norm", 0, 100);
     builder.launch(10).memcpy(20, 30, 4096);

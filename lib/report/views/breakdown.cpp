@@ -20,12 +20,9 @@
 namespace rangefinder::report {
 namespace {
 
-Result<BreakdownBy> by_of(const ViewOptions& options) {
-  if (options.by.empty()) return BreakdownBy::kDevice;
+BreakdownBy by_of(const ViewOptions& options) {
   if (options.by == "step") return BreakdownBy::kStep;
-  if (options.by == "range") return BreakdownBy::kRange;
-  return Error(ErrorCode::kInvalidArgument,
-               "breakdown: by \"" + base::printable(options.by) + "\": there are step and range");
+  return options.by == "range" ? BreakdownBy::kRange : BreakdownBy::kDevice;
 }
 
 bool of_several_processes(const std::vector<BreakdownRow>& rows) {
@@ -88,14 +85,13 @@ auto idle(Member member) {
 Result<Table> make_breakdown(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = BreakdownRow;
   const Timeline& timeline = projected.timeline();
-  const Result<BreakdownBy> by = by_of(options);
-  if (!by) return by.error();
+  const BreakdownBy by = by_of(options);
   BreakdownOptions wanted;
-  wanted.by = *by;
+  wanted.by = by;
   const std::vector<Row> rows = analysis::breakdown(timeline, projected.projection(), wanted);
 
   ColumnsOf<Row> columns(timeline);
-  add_keys(columns, *by, timeline, of_several_processes(rows));
+  add_keys(columns, by, timeline, of_several_processes(rows));
   columns.time("Computation", &Row::computation_ns);
   columns.time("Communication", &Row::communication_ns).if_any();
   columns.time("Exposed communication", &Row::exposed_communication_ns).if_any();
@@ -103,7 +99,7 @@ Result<Table> make_breakdown(const ProjectedTimeline& projected, const ViewOptio
   columns.time("Exposed memcpy", &Row::exposed_memcpy_ns).if_room(3).if_any();
   columns.time("Busy", &Row::busy_ns).if_room(1);
   columns.time("Idle", &Row::idle_ns);
-  if (*by == BreakdownBy::kRange) columns.time("Other work", &Row::other_work_ns).if_room(10).if_any();
+  if (by == BreakdownBy::kRange) columns.time("Other work", &Row::other_work_ns).if_room(10).if_any();
   columns.time("Total", &Row::total_ns);
   columns.time("Host wait", idle(&IdleReasons::host_wait_ns)).if_room(1).if_any();
   columns.time("Kernel wait", idle(&IdleReasons::kernel_wait_ns)).if_room(2).if_any();
@@ -119,7 +115,7 @@ Result<Table> make_breakdown(const ProjectedTimeline& projected, const ViewOptio
             [&](const Row& row) { return row.device != kNone ? timeline.devices[row.device].name : std::string(); })
       .for_programs();
   Table table = columns.table_of(rows);
-  add_notes(rows, *by, timeline, table);
+  add_notes(rows, by, timeline, table);
   return table;
 }
 
