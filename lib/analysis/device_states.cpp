@@ -81,7 +81,6 @@ std::int64_t DeviceStates::end_ns(ActivityIndex activity) const noexcept {
   return std::max(begin_ns(activity), within(timeline_.activities.end_ns[activity]));
 }
 
-/// kNoTime where it is not in the data.
 std::int64_t DeviceStates::launch_ns(ActivityIndex activity) const noexcept {
   const LaunchIndex launch = timeline_.activities.launch[activity];
   return launch < timeline_.launches.size() ? within(timeline_.launches.time_ns[launch]) : kNoTime;
@@ -92,9 +91,17 @@ bool DeviceStates::waits_for_event(StreamIndex stream, std::int64_t after_ns, st
   return wait != stream_waits_.end() && wait->first == stream && wait->second <= until_ns;
 }
 
-/// Why the device did nothing since `gap_ns`. `next` begin at one time and end the gap; of those, the one that was
-/// launched first tells: it could have begun first.
-DeviceIdle DeviceStates::reason_of(std::int64_t gap_ns, std::span<const ActivityIndex> next) const {
+DeviceIdle DeviceStates::reason_before(ActivityIndex next, std::int64_t gap_ns, std::int64_t previous_ns) const {
+  const std::int64_t launched = launch_ns(next);
+  if (launched == kNoTime && !is_before_(next)) return DeviceIdle::kOther;
+  if (launched > gap_ns) return DeviceIdle::kHostWait;
+  if (begin_ns(next) - gap_ns <= usual_gap_ns_) return DeviceIdle::kKernelWait;
+  const StreamIndex stream = timeline_.activities.stream[next];
+  const bool waited = launched != kNoTime && waits_for_event(stream, previous_ns, launched);
+  return waited ? DeviceIdle::kSyncWait : DeviceIdle::kOther;
+}
+
+ActivityIndex DeviceStates::first_launched(std::span<const ActivityIndex> next) const noexcept {
   ActivityIndex first = next.front();
   std::int64_t launched = launch_ns(first);
   for (const ActivityIndex activity : next) {
@@ -103,12 +110,13 @@ DeviceIdle DeviceStates::reason_of(std::int64_t gap_ns, std::span<const Activity
     launched = time;
     first = activity;
   }
-  if (launched == kNoTime && !is_before_(first)) return DeviceIdle::kOther;
-  if (launched > gap_ns) return DeviceIdle::kHostWait;
-  if (begin_ns(first) - gap_ns <= usual_gap_ns_) return DeviceIdle::kKernelWait;
-  const StreamIndex stream = timeline_.activities.stream[first];
-  const bool waited = launched != kNoTime && waits_for_event(stream, launched_ns_[stream], launched);
-  return waited ? DeviceIdle::kSyncWait : DeviceIdle::kOther;
+  return first;
+}
+
+/// Why the device did nothing since `gap_ns`. `next` begin at one time and end the gap.
+DeviceIdle DeviceStates::reason_of(std::int64_t gap_ns, std::span<const ActivityIndex> next) const {
+  const ActivityIndex first = first_launched(next);
+  return reason_before(first, gap_ns, launched_ns_[timeline_.activities.stream[first]]);
 }
 
 std::span<const Span> DeviceStates::of(DeviceIndex device) {

@@ -37,6 +37,9 @@ constexpr bool is_work(std::uint8_t kind) noexcept { return (kind & kAnyWork) ==
 
 /// Times come from files. Between times within this, each distance is a number; others are moved to its ends.
 inline constexpr std::int64_t kFarthestNs = (std::int64_t{1} << 62) - 1;
+constexpr bool is_in_reach(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
+  return begin_ns >= -kFarthestNs && end_ns <= kFarthestNs && begin_ns < end_ns;
+}
 
 /// Finds what each device did at every moment, and why it did nothing.
 ///
@@ -64,12 +67,20 @@ class DeviceStates {
   std::int64_t begin_ns(ActivityIndex activity) const noexcept;
   /// Not before the begin.
   std::int64_t end_ns(ActivityIndex activity) const noexcept;
+  /// When it was launched; kNoTime where that is not in the data.
+  std::int64_t launch_ns(ActivityIndex activity) const noexcept;
+  /// Of those that begin at one time, the one that was launched first: it could have begun first. Not of none.
+  ActivityIndex first_launched(std::span<const ActivityIndex> next) const noexcept;
+  /// Why nothing ran from `gap_ns` until `next` began, whose stream had its last activity launched at `previous_ns`
+  /// (kNoTime: not known). Not kNotRecorded.
+  DeviceIdle reason_before(ActivityIndex next, std::int64_t gap_ns, std::int64_t previous_ns) const;
+  /// Times that were not recorded; disjoint, in order.
+  const std::vector<Span>& unrecorded() const noexcept { return unrecorded_; }
 
  private:
   void find_order();
   void find_unrecorded();
   void find_stream_waits();
-  std::int64_t launch_ns(ActivityIndex activity) const noexcept;
   DeviceIdle reason_of(std::int64_t gap_ns, std::span<const ActivityIndex> next) const;
   bool waits_for_event(StreamIndex stream, std::int64_t after_ns, std::int64_t until_ns) const;
   void begin(ActivityIndex activity);

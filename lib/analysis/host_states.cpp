@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/host_states.hpp"
 
+#include "analysis/collective_times.hpp"
 #include "analysis/device_states.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace rangefinder::analysis {
 namespace {
-
-bool is_in_reach(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
-  return begin_ns >= -kFarthestNs && end_ns <= kFarthestNs && begin_ns < end_ns;
-}
-
-/// Gloo's own slices on its threads are communication.
-bool is_work_of_backend(std::string_view name) noexcept { return name.starts_with("gloo:"); }
 
 /// The work as its library told it, else what the program saw of it.
 HostCommunication communication_of(const CollectiveTable& table, CollectiveIndex row) noexcept {
@@ -105,7 +98,7 @@ std::vector<RangeKind> HostStates::kinds_that_compute() const {
 void HostStates::find_computing() {
   const RangeTable& ranges = timeline_.ranges;
   // By thread.
-  std::vector<std::vector<Span>> in_ranges(timeline_.threads.size()), blocked(timeline_.threads.size());
+  std::vector<std::vector<Span>> in_ranges(timeline_.threads.size()), blocked = times_in_collectives(timeline_);
   std::vector<signed char> known_names(timeline_.string_count(), -1);
   const std::vector<RangeKind> wanted = kinds_that_compute();
   for (RangeIndex row{0}; row < ranges.size(); ++row) {
@@ -115,19 +108,11 @@ void HostStates::find_computing() {
       continue;
     if ((ranges.flags[row] & kBeforeRecording) != 0 || !is_in_reach(ranges.begin_ns[row], ranges.end_ns[row])) continue;
     signed char& is_backend = known_names[static_cast<std::uint32_t>(ranges.name[row])];
-    if (is_backend < 0) is_backend = is_work_of_backend(timeline_.text(ranges.name[row])) ? 1 : 0;
+    if (is_backend < 0) is_backend = is_collective_work(timeline_.text(ranges.name[row])) ? 1 : 0;
     if (is_backend != 0) continue;
     std::vector<Span>& spans = in_ranges[thread];
     const Span span{ranges.begin_ns[row], ranges.end_ns[row]};
     if (spans.empty() || span.begin < spans.back().begin || span.end > spans.back().end) spans.push_back(span);
-  }
-  const CollectiveTable& table = timeline_.collectives;
-  const auto block = [&](ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns) {
-    if (thread < blocked.size() && is_in_reach(begin_ns, end_ns)) blocked[thread].push_back({begin_ns, end_ns});
-  };
-  for (CollectiveIndex row{0}; row < table.size(); ++row) {
-    block(table.thread[row], table.begin_ns[row], table.end_ns[row]);
-    block(table.wait_thread[row], table.wait_begin_ns[row], table.wait_end_ns[row]);
   }
   for (ThreadIndex thread{0}; thread < in_ranges.size(); ++thread) {
     if (in_ranges[thread].empty()) continue;

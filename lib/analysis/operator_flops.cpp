@@ -2,6 +2,8 @@
 #include "analysis/operator_flops.hpp"
 
 #include "analysis/attention_flops.hpp"
+#include "analysis/bandwidth_operators.hpp"
+#include "analysis/element_types.hpp"
 #include "analysis/operator_shapes.hpp"
 #include "analysis/operators_without_flops.hpp"
 
@@ -127,27 +129,6 @@ Flops elementwise(const std::vector<Shape>& shapes) {
   return shapes.empty() || shapes[0].empty() ? 0 : Product().times(shapes[0]).value();
 }
 
-/// Bytes of an element; 0 for what is no tensor, and types that we do not know.
-std::int64_t bytes_of(std::string_view type) noexcept {
-  constexpr std::pair<std::string_view, std::int64_t> kTypes[] = {{"float", 4},
-                                                                  {"double", 8},
-                                                                  {"c10::Half", 2},
-                                                                  {"c10::BFloat16", 2},
-                                                                  {"bool", 1},
-                                                                  {"int", 4},
-                                                                  {"long int", 8},
-                                                                  {"long", 8},
-                                                                  {"short int", 2},
-                                                                  {"short", 2},
-                                                                  {"signed char", 1},
-                                                                  {"unsigned char", 1},
-                                                                  {"c10::complex<float>", 8},
-                                                                  {"c10::complex<double>", 16}};
-  for (const auto& [name, bytes] : kTypes)
-    if (name == type) return bytes;
-  return type.starts_with("c10::Float8_") ? 1 : 0;
-}
-
 constexpr std::string_view kAten = "aten::";
 
 /// By torch.utils.flop_counter's formulas, or torch.profiler's where that has none.
@@ -168,7 +149,7 @@ Flops flops_by_formula(std::string_view name, std::string_view shapes_text, std:
 /// How many of its arguments may be tensors that it reads: behind them an overload `out`, which compiled programs call,
 /// has what it writes.
 std::size_t most_inputs(std::string_view name) noexcept {
-  if (name == "mm" || name == "bmm" || name == "add" || name == "mul") return 2;
+  if (name == "mm" || name == "bmm") return 2;
   if (name == "addmm" || name == "baddbmm") return 3;
   return name == "_scaled_mm" ? 7 : std::numeric_limits<std::size_t>::max();
 }
@@ -187,10 +168,7 @@ std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& s
   if (name == "convolution_backward")
     return gradients_wanted(values[10]) == 1 ? std::vector<Shape>{shapes[2]} : std::vector<Shape>{shapes[1], shapes[2]};
   if (is_attention(name)) return attention_outputs(name, shapes);
-  // Element by element: of the larger one, where the other is repeated.
-  Shape out = shapes[0];
-  if (shapes.size() > 1 && Product().times(shapes[1]).value() > Product().times(out).value()) out = shapes[1];
-  return {out};
+  return {};
 }
 
 }  // namespace
@@ -227,12 +205,13 @@ std::string_view operator_type(std::string_view name, std::string_view types_tex
 
 std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text, std::string_view types_text,
                              std::string_view values_text) {
+  if (is_bandwidth_operator(name)) return bandwidth_bytes(name, shapes_text, types_text, values_text);
   if (!has_operator_flops(name) || operator_flops(name, shapes_text, values_text).value_or(0) == 0) return 0;
   const std::vector<Shape> shapes = shapes_in(shapes_text);
   const std::vector<std::string_view> types = texts_in(types_text);
   std::uint64_t sum = 0;
   const auto add = [&](const Shape& shape, std::string_view type) {
-    const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value().value_or(0);
+    const std::uint64_t bytes = Product().times(shape).times(element_bytes(type)).value().value_or(0);
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
   };
   const std::string_view short_name = name.substr(kAten.size());

@@ -26,8 +26,8 @@ bool torch_profiler_counts(std::string_view name) noexcept;
 /// Whether operator_flops has a formula for it.
 bool has_operator_flops(std::string_view name) noexcept;
 
-/// Bytes of the inputs and outputs of one of those operators, each once: the least that it moves. 0 for others.
-/// tests/analysis/tracelens_test.cpp compares both figures with TraceLens.
+/// Bytes of the inputs and outputs of one of those operators, or of one that bandwidth_bytes knows, each once: the
+/// least that it moves. 0 for others. tests/analysis/tracelens_test.cpp compares both figures with TraceLens.
 std::uint64_t operator_bytes(std::string_view name, std::string_view shapes, std::string_view types,
                              std::string_view values);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/roofline.hpp"
 
-#include "analysis/operator_flops.hpp"
+#include "analysis/counted_operators.hpp"
 #include "analysis/range_metrics.hpp"
 #include "analysis/range_rollup.hpp"
 #include "projection/figures.hpp"
@@ -17,79 +17,23 @@ namespace {
 using projection::minus;
 using projection::plus;
 
-Precision precision_of(std::string_view type) noexcept {
-  if (type == "double") return Precision::kFp64;
-  if (type == "float") return Precision::kFp32;
-  if (type == "c10::BFloat16") return Precision::kBf16;
-  if (type == "c10::Half") return Precision::kFp16;
-  if (type.starts_with("c10::Float8_")) return Precision::kFp8;
-  return Precision::kOther;
-}
-
-/// An operator whose work is known, and no such operator around it.
-struct Counted {
-  RangeIndex range;
-  std::int64_t begin_ns;
-  std::int64_t end_ns;
-  Work work;
-  RangeIndex owner = kNone;
-  std::int64_t time_ns = 0;  ///< of its own, on the device or on the host
-};
-
-/// By thread, in order of time, disjoint.
-using ByThread = std::vector<std::vector<Counted>>;
-
-ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
-  ByThread threads(timeline.threads.size());
-  const OperatorTable& operators = timeline.operators;
-  const RangeTable& ranges = timeline.ranges;
-  for (std::size_t row = 0; row < operators.size(); ++row) {
-    const RangeIndex range = operators.range[row];
-    if (ranges.thread[range] >= threads.size() || (ranges.flags[range] & kBeforeRecording) != 0) continue;
-    const std::string_view name = timeline.text(ranges.name[range]);
-    const std::string_view shapes = timeline.text(operators.shapes[row]);
-    const std::string_view values = timeline.text(operators.values[row]);
-    const std::uint64_t flops = operator_flops(name, shapes, values).value_or(0);
-    if (flops == 0) {
-      out.without_shapes += shapes.empty() && has_operator_flops(name) ? 1 : 0;
-      continue;
-    }
-    const std::string_view types = timeline.text(operators.types[row]);
-    Counted counted{range, ranges.begin_ns[range], ranges.end_ns[range], {}, RangeIndex(kNone), 0};
-    counted.work.flops[static_cast<std::size_t>(precision_of(operator_type(name, types)))] = static_cast<double>(flops);
-    counted.work.bytes = static_cast<double>(operator_bytes(name, shapes, types, values));
-    threads[ranges.thread[range]].push_back(counted);
-  }
-  for (std::vector<Counted>& thread : threads) {
-    // Outer ones first; what begins before the last one has ended is inside it.
-    std::sort(thread.begin(), thread.end(), [](const Counted& a, const Counted& b) {
-      return std::pair(a.begin_ns, b.end_ns) < std::pair(b.begin_ns, a.end_ns);
-    });
-    std::int64_t until = kNoTime;
-    std::erase_if(thread, [&](const Counted& counted) {
-      if (counted.begin_ns < until) return true;
-      until = counted.end_ns;
-      return false;
-    });
-    out.counted += thread.size();
-  }
-  return threads;
-}
-
-Counted* find_at(std::vector<Counted>& thread, std::int64_t time_ns) {
-  auto next = std::upper_bound(thread.begin(), thread.end(), time_ns,
-                               [](std::int64_t time, const Counted& counted) { return time < counted.begin_ns; });
+CountedOperator* find_at(std::vector<CountedOperator>& thread, std::int64_t time_ns) {
+  auto next =
+      std::upper_bound(thread.begin(), thread.end(), time_ns,
+                       [](std::int64_t time, const CountedOperator& counted) { return time < counted.begin_ns; });
   if (next == thread.begin()) return nullptr;
   --next;
   return time_ns < next->end_ns ? &*next : nullptr;
 }
 
-void own_by_device(const Timeline& timeline, const Projection& projection, ByThread& threads, WorkByShapes& out) {
+void own_by_device(const Timeline& timeline, const Projection& projection, CountedByThread& threads,
+                   WorkByShapes& out) {
   const ActivityTable& activities = timeline.activities;
   for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
     const LaunchIndex launch = activities.launch[activity];
     if (launch == kNone || timeline.launches.thread[launch] >= threads.size()) continue;
-    Counted* const counted = find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
+    CountedOperator* const counted =
+        find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
     if (counted == nullptr) continue;
     const std::int64_t length_ns = minus(activities.end_ns[activity], activities.begin_ns[activity]);
     counted->time_ns = plus(counted->time_ns, length_ns);
@@ -102,7 +46,8 @@ void own_by_device(const Timeline& timeline, const Projection& projection, ByThr
 }
 
 /// The innermost range that takes part, by time and thread.
-void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByThread& threads, WorkByShapes& out) {
+void own_by_host(const Timeline& timeline, const ProjectionOptions& options, CountedByThread& threads,
+                 WorkByShapes& out) {
   const RangeTable& ranges = timeline.ranges;
   std::vector<std::vector<RangeIndex>> around(timeline.threads.size());
   for (RangeIndex range{0}; range < ranges.size(); ++range)
@@ -115,7 +60,7 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
     });
     std::vector<RangeIndex> open;
     std::size_t next = 0;
-    for (Counted& counted : threads[thread]) {
+    for (CountedOperator& counted : threads[thread]) {
       counted.time_ns = minus(counted.end_ns, counted.begin_ns);
       for (; next < order.size() && ranges.begin_ns[order[next]] <= counted.begin_ns; ++next) {
         while (!open.empty() && ranges.end_ns[open.back()] <= ranges.begin_ns[order[next]]) open.pop_back();
@@ -130,10 +75,10 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
   }
 }
 
-std::vector<OperatorWork> by_operator(const Timeline& timeline, const ByThread& threads) {
+std::vector<OperatorWork> by_operator(const Timeline& timeline, const CountedByThread& threads) {
   std::unordered_map<std::uint32_t, OperatorWork> names;
-  for (const std::vector<Counted>& thread : threads) {
-    for (const Counted& counted : thread) {
+  for (const std::vector<CountedOperator>& thread : threads) {
+    for (const CountedOperator& counted : thread) {
       const StringId name = timeline.ranges.name[counted.range];
       OperatorWork& operators = names[static_cast<std::uint32_t>(name)];
       operators.name = name;
@@ -210,30 +155,36 @@ WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projecti
   WorkByShapes out;
   out.ranges.resize(timeline.ranges.size());
   out.on_device = timeline.activities.size() != 0;
-  ByThread threads = counted_operators(timeline, out);
+  CountedByThread threads = counted_operators(timeline, out.without_shapes);
+  for (const std::vector<CountedOperator>& thread : threads) out.counted += thread.size();
   if (out.on_device)
     own_by_device(timeline, projection, threads, out);
   else
     own_by_host(timeline, options, threads, out);
-  for (const std::vector<Counted>& thread : threads) {
-    for (const Counted& counted : thread)
+  for (const std::vector<CountedOperator>& thread : threads) {
+    for (const CountedOperator& counted : thread)
       if (counted.owner != kNone) out.ranges[counted.owner] += counted.work;
   }
   out.operators = by_operator(timeline, threads);
   return out;
 }
 
-LeastTime least_time(const Work& work, const MachinePeaks& peaks, std::string_view device) {
-  LeastTime out;
-  out.complete = work.all_flops() > 0 || work.bytes > 0;
+std::optional<double> compute_seconds(const Work& work, const MachinePeaks& peaks, std::string_view device) {
+  double seconds = 0;
   for (std::size_t i = 0; i < kPrecisions; ++i) {
     if (work.flops[i] == 0) continue;
     const double most = peaks.best(device, "flops", name_of(static_cast<Precision>(i)));
-    if (most > 0)
-      out.compute_s += work.flops[i] / most;
-    else
-      out.complete = false;
+    if (most <= 0) return std::nullopt;
+    seconds += work.flops[i] / most;
   }
+  return seconds;
+}
+
+LeastTime least_time(const Work& work, const MachinePeaks& peaks, std::string_view device) {
+  LeastTime out;
+  const std::optional<double> compute_s = compute_seconds(work, peaks, device);
+  out.compute_s = compute_s.value_or(0);
+  out.complete = compute_s && (work.all_flops() > 0 || work.bytes > 0);
   const double most_bytes = peaks.best(device, "bandwidth");
   if (most_bytes > 0)
     out.memory_s = work.bytes / most_bytes;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,8 +39,8 @@ struct OperatorWork {
   Work work;
 };
 
-/// By shapes of operators' inputs (OperatorTable, with texts), of those that operator_flops knows; inside one that is
-/// counted none is counted again. Exclusive: what belongs to a range itself.
+/// By shapes of operators' inputs (OperatorTable, with texts), of those whose operations or bytes are known; inside one
+/// that is counted none is counted again. Exclusive: what belongs to a range itself.
 struct WorkByShapes {
   bool on_device = false;    ///< an operator counts where its first device work belongs; else where it ran on the host
   std::vector<Work> ranges;  ///< parallel to Timeline::ranges
@@ -60,6 +61,9 @@ struct MeasuredWork {
 };
 /// Parallel to Timeline::ranges; empty where no counters were recorded.
 std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Projection& projection);
+
+/// The time in which a machine computes some work at its peaks, each type at its own; nothing where a type has none.
+std::optional<double> compute_seconds(const Work& work, const MachinePeaks& peaks, std::string_view device);
 
 /// The least time in which a machine does some work: the longer of computing, each type at its own peak, and of
 /// moving the bytes.

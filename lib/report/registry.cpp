@@ -17,7 +17,8 @@ MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_
     make_sync, make_overhead, make_allocations, make_ops, make_memory, make_memory_peak, make_memory_devices,
     make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
     make_unattributed, make_counters, make_breakdown, make_collectives, make_collective_calls, make_hang, make_pipeline,
-    make_stragglers, make_ranks, make_families, make_launch_queue, make_sequences;
+    make_stragglers, make_ranks, make_families, make_launch_queue, make_sequences, make_streams, make_idle,
+    make_idle_streams, make_threads, make_parallelism, make_backward;
 
 namespace {
 
@@ -58,6 +59,18 @@ constexpr View kOwnViews[] = {
      kNeedsNothing, make_breakdown, kNoVariant, false, kByStep | kByRange},
     {"families", "Device time by kernel family: GEMM, attention, elementwise, copy, ... (--by)", kNeedsActivities,
      make_families, kNoVariant, false, kByRange},
+    {"streams",
+     "Streams of devices: busy, alone, beside others (:summary: time with 0, 1, 2, 3 busy; --instances: pairs)",
+     kNeedsActivities, make_streams, kSummary},
+    {"idle", "Why devices do nothing, and which range the host is in meanwhile", kNeedsActivities, make_idle},
+    {"idle_streams", "Why streams do nothing between their operations, and which range the host is in meanwhile",
+     kNeedsActivities, make_idle_streams},
+    {"threads", "Threads of the host: running, in collectives, waiting for devices or the autograd engine, idle",
+     kNeedsRanges, make_threads},
+    {"parallelism", "How many threads run during ranges and steps, and the share of those that there are", kNeedsRanges,
+     make_parallelism},
+    {"backward", "Host time of the backward pass, on the ranges whose forward pass made it", kNeedsRanges | kNeedsNodes,
+     make_backward},
     {"collectives", "Collectives matched over ranks: latency, bandwidth, who waited for whom (--instances: each)",
      kNeedsCollectives, make_collectives},
     {"collective_calls", "Each rank's part of each collective: what it called, and when it called, worked and waited",
@@ -184,6 +197,8 @@ std::string missing_for(const View& view, const Timeline& timeline, unsigned met
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
       {kNeedsAllocations, timeline.cuda_allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
       {kNeedsGraphs, (view.needs & kNeedsGraphs) != 0 && !analysis::has_graph_work(timeline), "work of CUDA graphs"},
+      {kNeedsNodes, timeline.autograd_nodes.size() == 0,
+       "nodes of autograd (record operators, or the backward pass with LibTorch)"},
       {kNeedsCollectives, timeline.collectives.size() == 0, "collectives (of NCCL, RCCL or c10d)"},
   };
   std::string missing;

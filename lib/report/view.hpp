@@ -61,6 +61,7 @@ enum Needs : unsigned {
   kNeedsAllocations = 8192,
   kNeedsGraphs = 16384,
   kNeedsCollectives = 32768,
+  kNeedsNodes = 65536,
 };
 
 /// The view's table, as it is without a filter, an order and a choice of columns.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -73,6 +74,25 @@ std::uint64_t parameter(const Record& record, const char* name) {
   return found == record.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
+/// The numbers of the list that begins at the n-th bracket.
+std::vector<std::int64_t> numbers_of(const std::string& text, int bracket) {
+  std::size_t at = 0;
+  for (; bracket >= 0; --bracket) at = text.find('[', at) + 1;
+  std::vector<std::int64_t> numbers;
+  for (const char* next = text.c_str() + at; *next != ']' && *next != 0;) {
+    char* end = nullptr;
+    numbers.push_back(std::strtoll(next, &end, 10));
+    next = *end == ',' ? end + 1 : end;
+  }
+  return numbers;
+}
+
+std::uint64_t product(const std::vector<std::int64_t>& numbers) {
+  std::uint64_t product = 1;
+  for (const std::int64_t number : numbers) product *= static_cast<std::uint64_t>(number);
+  return product;
+}
+
 /// Why our FLOPs are not TraceLens's; "equal" where they are, empty where no rule explains the difference.
 std::string class_of(const Record& record, const Figures& ours, std::uint64_t theirs) {
   const std::string& name = record.at("name");
@@ -87,6 +107,27 @@ std::string class_of(const Record& record, const Figures& ours, std::uint64_t th
   if (record.count("param: causal") != 0 && record.at("param: causal") == "True" &&
       queries == parameter(record, "N_KV") && *ours.flops / (queries + 1) * queries == theirs)
     return "diagonal halved";
+  return "";
+}
+
+/// Why our bytes are not TraceLens's; "equal" where they are, empty where no rule explains the difference.
+std::string class_of_bytes(const Record& record, const Figures& ours, std::uint64_t theirs) {
+  const std::string& name = record.at("name");
+  if (!name.starts_with("aten::")) return ours.bytes == 0 ? "not PyTorch's operator" : "";
+  if (record.at("Data Moved (MB)_first").empty()) return "TraceLens has none";  // of bool
+  if (ours.bytes == theirs) return "equal";
+  const std::vector<std::int64_t> input = numbers_of(as_json(record.at("Input Dims_first")), 1);
+  const std::uint64_t elements = product(input);
+  // Six values a channel, as a batch norm in training has; a layer norm has its parameters, and a mean and a deviation
+  // for each row.
+  const std::uint64_t channels = parameter(record, "num_channels");
+  if (channels != 0 && theirs == 2 * (2 * elements + 6 * channels) &&
+      ours.bytes == 2 * (2 * elements + 2 * channels) + 2 * 4 * (elements / channels))
+    return "layer norm as batch norm";
+  // Over the last dimension; TraceLens takes all dimensions.
+  if (name == "aten::mean" && theirs == 4 * (elements + 1) &&
+      ours.bytes == 4 * (elements + elements / static_cast<std::uint64_t>(input.back())))
+    return "reduced as a whole";
   return "";
 }
 
@@ -131,4 +172,49 @@ TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known
   CHECK(classes == std::map<std::string, int>{
                        {"bias counted", 12}, {"diagonal halved", 1}, {"equal", 11}, {"not PyTorch's operator", 6}});
   CHECK(equal_bytes == 24);
+}
+
+TEST_CASE("bytes of operators that are a matter of memory are TraceLens's, or differ for a known reason",
+          "[analysis][data]") {
+  if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
+  using Classes = std::map<std::string, int>;
+  std::map<std::string, Classes> tables;
+  for (const std::string trace :
+       {"h100_Qwen_Qwen1.5-0.5B-Chat", "h100_gaunernst_bert-small-uncased", "mi300_gaunernst_bert-small-uncased",
+        "torch_compile_triton", "vllm_decode_fullgraph_exec_mi300"}) {
+    LoadOptions load;
+    load.operator_inputs = true;
+    const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"), load);
+    REQUIRE(timeline);
+    const std::set<Call> calls = calls_of(*timeline);
+    for (const std::string kind :
+         {"UnaryElementwise", "BinaryElementwise", "Normalization", "RMSNorm_fwd", "Reduce_fwd", "MoE_unfused_fwd"}) {
+      const std::string path = shared_file("data/tracelens/" + trace + "/" + kind + ".csv");
+      if (path.empty()) continue;
+      for (const Record& record : csv_records(read_file(path))) {
+        const Call call = call_of(record);
+        CAPTURE(trace, kind, call.name, call.shapes, call.types, call.values);
+        CHECK((calls.count(call) != 0 || trace.starts_with("vllm")));
+        const Figures ours = figures_of(call);
+        const std::uint64_t bytes = number(record, "Data Moved (MB)_first", 1024 * 1024);
+        CAPTURE(bytes, ours.bytes);
+        const std::string why = class_of_bytes(record, ours, bytes);
+        CHECK_FALSE(why.empty());
+        ++tables[kind][why];
+      }
+    }
+  }
+  for (const auto& [kind, classes] : tables) {
+    int rows = 0;
+    for (const auto& [why, count] : classes) rows += count;
+    std::printf("TraceLens %s: %d rows", kind.c_str(), rows);
+    for (const auto& [why, count] : classes) std::printf(", %d %s", count, why.c_str());
+    std::printf("\n");
+  }
+  CHECK(tables["UnaryElementwise"] == Classes{{"TraceLens has none", 1}, {"equal", 16}});
+  CHECK(tables["BinaryElementwise"] == Classes{{"equal", 13}});
+  CHECK(tables["Normalization"] == Classes{{"layer norm as batch norm", 4}});
+  CHECK(tables["RMSNorm_fwd"] == Classes{{"not PyTorch's operator", 3}});
+  CHECK(tables["Reduce_fwd"] == Classes{{"reduced as a whole", 1}});
+  CHECK(tables["MoE_unfused_fwd"] == Classes{{"not PyTorch's operator", 2}});
 }

@@ -30,12 +30,6 @@ bool of_several_processes(const std::vector<BreakdownRow>& rows) {
                      [&](const BreakdownRow& row) { return row.process != rows.front().process; });
 }
 
-std::string process_of(const Timeline& timeline, const BreakdownRow& row) {
-  if (row.process >= timeline.processes.size()) return {};
-  const ProcessInfo& process = timeline.processes[row.process];
-  return process.rank >= 0 ? "rank " + std::to_string(process.rank) : std::to_string(process.pid);
-}
-
 CellText range_of(const BreakdownRow& row) {
   if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
   return row.range;
@@ -68,7 +62,7 @@ void add_keys(ColumnsOf<BreakdownRow>& columns, BreakdownBy by, const Timeline& 
   columns.text("Device", [&](const Row& row) {
     return row.device != kNone ? std::to_string(timeline.devices[row.device].id) : std::string("host");
   });
-  if (with_process) columns.text("Process", [&](const Row& row) { return process_of(timeline, row); });
+  if (with_process) columns.text("Process", [&](const Row& row) { return process_label(timeline, row.process); });
   if (by == BreakdownBy::kStep) columns.count("Step", &Row::step);
   if (by != BreakdownBy::kRange) return;
   columns.text("Range", range_of).naming_rows();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/roofline.hpp"
 
-#include "base/cpu_key.hpp"
+#include "analysis/bandwidth_operators.hpp"
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
 #include "report/views/path_rows.hpp"
+#include "report/views/roof.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,67 +24,6 @@ namespace {
 using analysis::LeastTime;
 using analysis::Work;
 using common::rounded;
-
-/// What the rows of a table are held against.
-struct Roof {
-  bool on_device = false;
-  /// Devices worked, and only counters of ranges say how: the host's times are of launches.
-  bool counted_alone = false;
-  std::string device;                   ///< as peaks name it
-  const MachinePeaks* peaks = nullptr;  ///< null: none, or of another device
-};
-
-/// Of the first device that worked; several of a machine are mostly alike, and busy time is added up over them.
-std::string device_of(const Timeline& timeline, bool counted) {
-  if (timeline.activities.size() != 0)
-    return timeline.devices[timeline.streams[timeline.activities.stream.front()].device].name;
-  return counted && !timeline.devices.empty() ? timeline.devices.front().name : "host";
-}
-
-/// The values of a fact, of all captures.
-std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_view wanted) {
-  std::vector<std::string_view> values;
-  for (const auto& [key, value] : timeline.metadata)
-    if (key == wanted && value.size() > 2) values.push_back(std::string_view(value).substr(1, value.size() - 2));
-  return values;
-}
-
-/// Peaks of the host go by its processor.
-bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, std::vector<std::string>& notes) {
-  if (peaks.cpu_key.empty()) return false;
-  for (const std::string_view key : facts_of(timeline, "cpu_key")) {
-    if (base::cpu_model(key) == base::cpu_model(peaks.cpu_key)) continue;
-    notes.push_back(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
-                    ", and this ran on " + base::printable(key) + ": no shares");
-    return true;
-  }
-  return false;
-}
-
-Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted, std::vector<std::string>& notes) {
-  const bool on_device = timeline.activities.size() != 0;
-  const bool counted_alone = !on_device && (counted || !facts_of(timeline, "counter_state").empty());
-  Roof roof{on_device, counted_alone, device_of(timeline, counted), nullptr};
-  if (options.peaks == nullptr) {
-    notes.push_back(
-        "no shares of a peak without measured peaks: run `rangefinder measure-peaks -o peaks.json` on the machine "
-        "that ran this, and add --peaks peaks.json");
-    return roof;
-  }
-  if (roof.device == "host" && of_another_host(timeline, *options.peaks, notes)) return roof;
-  if (options.peaks->best(roof.device, "flops") > 0 || options.peaks->best(roof.device, "bandwidth") > 0) {
-    roof.peaks = options.peaks;
-    return roof;
-  }
-  std::string known;
-  for (const MachinePeak& row : options.peaks->rows) {
-    if (known.find(row.device) == std::string::npos) known += (known.empty() ? "" : ", ") + row.device;
-  }
-  notes.push_back(base::printable(options.peaks->source) + " has no peaks of " +
-                  (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) +
-                  ", which ran this: no shares (it has " + (known.empty() ? "none" : base::printable(known)) + ")");
-  return roof;
-}
 
 /// Empty where no operator was counted.
 std::vector<Work> by_group(const analysis::PathTree& tree, const analysis::WorkByShapes& work) {
@@ -168,7 +108,7 @@ RoofRow row_of(const Work& by_shapes, const MeasuredGroup& measured, const analy
   }
   if (roof.counted_alone) return row;
   row.time_ns = roof.on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
-  if (by_shapes.all_flops() == 0) return row;
+  if (by_shapes.all_flops() == 0 && by_shapes.bytes == 0) return row;
   row.work = by_shapes;
   row.source = "shapes";
   row.known_permille = common::share(by_shapes.known_ns, *row.time_ns);
@@ -239,6 +179,10 @@ ColumnsOf<RoofRow> roof_columns() {
 ColumnsOf<RoofRow> operator_columns(const Timeline& timeline) {
   ColumnsOf<RoofRow> columns(timeline);
   columns.text("Operator", &RoofRow::operators);
+  const auto family = [&timeline](const RoofRow& row) {
+    return analysis::operator_family(timeline.text(row.operators));
+  };
+  columns.text("Family", family).if_room(2);
   columns.count("Calls", &RoofRow::calls);
   add_point(columns);
   return columns;
@@ -248,7 +192,8 @@ ColumnsOf<RoofRow> operator_columns(const Timeline& timeline) {
 void note_missing(Table& table, const analysis::WorkByShapes& work, bool counted) {
   if (work.counted == 0 && work.without_shapes == 0 && !counted)
     table.note(
-        "no operators with known FLOPs: record operators with the shapes of their inputs (OperatorOptions::shapes, "
+        "no operators with known FLOPs or bytes: record operators with the shapes of their inputs "
+        "(OperatorOptions::shapes, "
         "or record_shapes of torch.profiler)");
   if (work.without_shapes != 0)
     table.note(base::with_thousands(work.without_shapes) +
@@ -265,9 +210,8 @@ void note_source(Table& table, const Timeline& timeline, const analysis::WorkByS
   }
   if (work.counted != 0)
     table.note(
-        "source shapes: operations and bytes of matrix products, convolutions, attention, additions and "
-        "multiplications, computed from the shapes of their inputs: lower bounds; column Known is the share of the "
-        "time in these operators");
+        "source shapes: operations and bytes of operators, computed from the shapes of their inputs: lower bounds; "
+        "column Known is the share of the time in these operators");
   note_missing(table, work, counted);
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/steps.hpp"
 
+#include "analysis/step_work.hpp"
 #include "projection/figures.hpp"
 #include "report/units.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
+#include "report/views/places.hpp"
+#include "report/views/roof.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,14 +27,10 @@ using analysis::Percentiles;
 using analysis::StepAnalysis;
 using analysis::StepFigures;
 using analysis::StepPart;
+using analysis::StepWork;
 using Figure = std::optional<std::int64_t>;
 
 Figure if_known(std::int64_t value) { return if_that(value != analysis::kNotKnown, value); }
-
-std::string process_name(const Timeline& timeline, ProcessIndex index) {
-  const ProcessInfo& process = timeline.processes[index];
-  return process.rank >= 0 ? "rank " + std::to_string(process.rank) : std::to_string(process.pid);
-}
 
 bool of_several_processes(const StepAnalysis& analysis) {
   return !analysis.steps.empty() && analysis.steps.front().process != analysis.steps.back().process;
@@ -85,8 +85,68 @@ void add_notes(const StepAnalysis& analysis, Table& table) {
   table.note(shares + "; goodput: loop time minus the losses listed here; GPU idle time is not one of them");
 }
 
-Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
+/// What steps computed, where the shapes of operators' inputs were recorded.
+class StepRates {
+ public:
+  StepRates(const Timeline& timeline, const StepAnalysis& analysis, const ViewOptions& options)
+      : steps_(analysis.steps), work_(analysis::work_of_steps(timeline, analysis.steps)) {
+    const auto& kinds = timeline.ranges.kind;
+    const bool operators = std::find(kinds.begin(), kinds.end(), RangeKind::kOperator) != kinds.end();
+    if (!steps_.empty() && work_.empty() && operators)
+      notes_.emplace_back(
+          "no FLOPs of steps: record operators with the shapes of their inputs (OperatorOptions::shapes, or "
+          "record_shapes of torch.profiler)");
+    if (work_.empty()) return;
+    roof_ = roof_of(timeline, options, false, notes_);
+    notes_.emplace_back(
+        "FLOPs: of the operators that began in the step, by the shapes of their inputs; MFU: their least time at the "
+        "peaks of the machine, each type at its own, by the time of the step");
+    const auto recomputes = [](const StepFigures& step) { return step.part(StepPart::kRecompute) > 0; };
+    if (std::any_of(steps_.begin(), steps_.end(), recomputes))
+      notes_.emplace_back("FLOPs and MFU count recomputed work (also known as HFU)");
+  }
+
+  void add_columns(ColumnsOf<StepFigures>& columns) const {
+    columns.flops("FLOPs", [this](const StepFigures& row) { return flops(row); }).if_room(8).if_any();
+    columns.decimal("GFLOP/s", "", 3, [this](const StepFigures& row) { return rate(row); }).if_room(4).if_any();
+    columns.percent("MFU", [this](const StepFigures& row) { return utilisation(row); }).if_any();
+  }
+  void add_notes(Table& table) const {
+    for (const std::string& note : notes_) table.note(note);
+  }
+
+ private:
+  /// `step` is one of the analysis.
+  const StepWork* work_of(const StepFigures& step) const {
+    if (work_.empty()) return nullptr;
+    const StepWork& work = work_[static_cast<std::size_t>(&step - steps_.data())];
+    return work.work.all_flops() > 0 ? &work : nullptr;
+  }
+  Figure flops(const StepFigures& step) const {
+    return figure_of(work_of(step), [](const StepWork& work) { return common::rounded(work.work.all_flops()); });
+  }
+  /// Thousandths of 10^9 a second.
+  Figure rate(const StepFigures& step) const {
+    const StepWork* const work = work_of(step);
+    if (work == nullptr || step.step_ns() <= 0) return {};
+    return common::rounded(work->work.all_flops() / static_cast<double>(step.step_ns()) * 1000);
+  }
+  Figure utilisation(const StepFigures& step) const {
+    const StepWork* const work = work_of(step);
+    if (work == nullptr || roof_.peaks == nullptr) return {};
+    const auto ratio = analysis::utilisation_of(*work, step.step_ns(), *roof_.peaks, roof_.device);
+    return ratio ? Figure(common::rounded(*ratio * 1000)) : Figure();
+  }
+
+  const std::vector<StepFigures>& steps_;
+  std::vector<StepWork> work_;  // parallel, or empty
+  Roof roof_;
+  std::vector<std::string> notes_;
+};
+
+Table steps_table(const Timeline& timeline, const StepAnalysis& analysis, const ViewOptions& options) {
   using Row = StepFigures;
+  const StepRates rates(timeline, analysis, options);
   const auto part = [](StepPart which) { return [which](const Row& row) { return row.part(which); }; };
   const auto if_items = [](auto get) {
     return [get](const Row& row) { return figure_of(row.items != 0 ? &row : nullptr, get); };
@@ -95,7 +155,7 @@ Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
   ColumnsOf<Row> columns;
   columns.count("Step", &Row::number);
   if (of_several_processes(analysis))
-    columns.text("Process", [&](const Row& row) { return process_name(timeline, row.process); });
+    columns.text("Process", [&](const Row& row) { return process_label(timeline, row.process); });
   columns.text("State", [](const Row& row) { return row.skipped   ? "skipped"
                                                     : row.warm_up ? "warm-up"
                                                                   : ""; })
@@ -112,12 +172,14 @@ Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
   columns.time("Other", &Row::other_ns).if_room(6);
   columns.time("GPU busy", [](const Row& row) { return if_known(row.device_busy_ns); }).if_any();
   columns.time("GPU idle", [](const Row& row) { return if_known(row.device_idle_ns()); }).if_any();
+  rates.add_columns(columns);
   columns.count("Items", if_items(&Row::items)).if_room(7).if_any();
   columns.decimal("Items/s", {}, 1, if_items(rate)).if_room(2).if_any();
   columns.bytes("Peak memory", [](const Row& row) { return if_known(row.peak_bytes); }).if_room(3).if_any();
   columns.timestamp("Begin", &Row::begin_ns).for_programs();
   Table table = columns.table_of(analysis.steps);
   add_notes(analysis, table);
+  rates.add_notes(table);
   return table;
 }
 
@@ -201,7 +263,7 @@ Result<Table> make_steps(const ProjectedTimeline& projected, const ViewOptions& 
   analysis::StepRules rules;
   if (Status status = rules.apply(options.step_names); !status.ok()) return std::move(status).error();
   const StepAnalysis analysis = analysis::analyse_steps(projected.timeline(), projected.projection(), rules);
-  return options.is(kSummary) ? summary_table(analysis) : steps_table(projected.timeline(), analysis);
+  return options.is(kSummary) ? summary_table(analysis) : steps_table(projected.timeline(), analysis, options);
 }
 
 }  // namespace rangefinder::report

@@ -5,6 +5,7 @@
 #include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 #include "report/views/range_paths.hpp"
+#include "report/views/wait_words.hpp"
 
 #include <algorithm>
 #include <map>
@@ -20,30 +21,6 @@ namespace {
 
 using analysis::Wait;
 using analysis::WaitReason;
-
-std::string_view reason_text(WaitReason reason) {
-  switch (reason) {
-    case WaitReason::kStream:
-      return "stream";
-    case WaitReason::kEvent:
-      return "event";
-    case WaitReason::kDevice:
-      return "device";
-    case WaitReason::kContext:
-      return "context";
-    case WaitReason::kCopy:
-      return "copy";
-    case WaitReason::kFree:
-      return "free";
-    case WaitReason::kStreamForEvent:
-      return "stream waits for event";
-    case WaitReason::kQuery:
-      return "query";
-    case WaitReason::kUnknown:
-      return "unknown";
-  }
-  return "";
-}
 
 std::vector<RangeIndex> ranges_of(const ProjectedTimeline& projected, const std::vector<Wait>& waits) {
   std::vector<analysis::HostMoment> moments;
@@ -98,7 +75,7 @@ Table instances_of(const ProjectedTimeline& projected, const std::vector<Wait>& 
   };
   ColumnsOf<Row> columns(timeline);
   columns.path("Range", &Row::range);
-  columns.text("Reason", [](const Row& row) { return reason_text(row.wait.reason); });
+  columns.text("Reason", [](const Row& row) { return wait_word(row.wait.reason); });
   columns.text("Call", [&](const Row& row) { return call_name(timeline, row.wait); }).if_room(3);
   columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.wait.thread); }).if_room(4);
   columns.timestamp("Begin", [](const Row& row) { return row.wait.begin_ns; });
@@ -187,7 +164,7 @@ Table groups_table(const ProjectedTimeline& projected, const std::vector<Wait>& 
   };
   ColumnsOf<Row> columns(timeline);
   columns.text("Range", &Row::range);
-  columns.text("Reason", [](const Row& row) { return reason_text(row.reason); });
+  columns.text("Reason", [](const Row& row) { return wait_word(row.reason); });
   columns.text("Call", &Row::call).if_room(3);
   columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(3);
   columns.count("Count", &Row::count);
