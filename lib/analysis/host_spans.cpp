@@ -3,6 +3,7 @@
 
 #include "analysis/collective_times.hpp"
 #include "analysis/device_states.hpp"
+#include "analysis/host_states.hpp"
 #include "analysis/range_rollup.hpp"
 
 #include <algorithm>
@@ -35,8 +36,26 @@ HostSpans::HostSpans(const Timeline& timeline, const ProjectionOptions& options)
       order_(timeline, {options.attribution, true, true}),
       blocked_(blocked_times(timeline)),
       engine_waits_(timeline.threads.size()),
+      communications_(timeline.processes.size()),
       changes_(timeline.threads.size()) {
   find_engine_waits();
+  find_communications();
+}
+
+void HostSpans::find_communications() {
+  if (timeline_.collectives.size() == 0) return;
+  std::vector<bool> has_operators(timeline_.processes.size());
+  const RangeTable& ranges = timeline_.ranges;
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
+    if (ranges.kind[range] == RangeKind::kOperator && ranges.thread[range] < timeline_.threads.size())
+      has_operators[timeline_.threads[ranges.thread[range]].process] = true;
+  const HostStates host(timeline_);
+  for (const ProcessIndex process : host.processes()) {
+    if (!has_operators[process]) continue;
+    for (const HostCommunication& work : host.communications_of(process))
+      communications_[process].push_back({work.begin_ns, work.end_ns});
+    make_disjoint(communications_[process]);
+  }
 }
 
 /// In the order in which they are candidates for the innermost one.
@@ -145,9 +164,9 @@ namespace {
 /// Lays `blocks` over what a thread did: both disjoint and in order.
 template <typename InRange>
 std::vector<HostSpan> put_together(const std::vector<InRange>& ranges, const std::vector<Span>& blocks,
-                                   const std::vector<Span>& engine) {
+                                   const std::vector<Span>& engine, const std::vector<Span>& communications) {
   std::vector<HostSpan> out;
-  std::size_t r = 0, b = 0, e = 0;
+  std::size_t r = 0, b = 0, e = 0, c = 0;
   const auto at_or_after = [](const auto& spans, std::size_t& next, std::int64_t time) {
     while (next < spans.size() && spans[next].end <= time) ++next;
     return next < spans.size() ? &spans[next] : nullptr;
@@ -157,6 +176,7 @@ std::vector<HostSpan> put_together(const std::vector<InRange>& ranges, const std
     const auto* const range = at_or_after(ranges, r, now);
     const Span* const block = at_or_after(blocks, b, now);
     const Span* const wait = at_or_after(engine, e, now);
+    const Span* const communication = at_or_after(communications, c, now);
     if (range == nullptr && block == nullptr && wait == nullptr) return out;
     std::int64_t until = kFarthestNs;
     const auto is_open = [&](const auto* span) {
@@ -165,15 +185,23 @@ std::vector<HostSpan> put_together(const std::vector<InRange>& ranges, const std
       return span->begin <= now;
     };
     const bool in_range = is_open(range), in_block = is_open(block), in_wait = is_open(wait);
+    const bool communicates = is_open(communication);
     HostSpan span{now, until, HostState::kRange, std::nullopt, in_range ? range->range : RangeIndex(kNone)};
     if (in_range) span.state = range->state;
+    if (communicates && span.state == HostState::kRange) span.state = HostState::kBesideCollective;
     if (in_wait && (!in_range || range->state == HostState::kRange)) span.state = HostState::kEngineWait;
     if (in_block) {
       span.state = block->kind == kInCollective ? HostState::kCollective : HostState::kDeviceWait;
       if (block->kind != kInCollective) span.wait = static_cast<WaitReason>(block->kind);
     }
-    if (in_range || in_block || in_wait) out.push_back(span);
     now = until;
+    if (!in_range && !in_block && !in_wait) continue;
+    HostSpan* const before = out.empty() ? nullptr : &out.back();
+    if (before != nullptr && before->end_ns == span.begin_ns && before->state == span.state &&
+        before->wait == span.wait && before->range == span.range)
+      before->end_ns = span.end_ns;
+    else
+      out.push_back(span);
   }
 }
 
@@ -181,7 +209,8 @@ std::vector<HostSpan> put_together(const std::vector<InRange>& ranges, const std
 
 std::vector<HostSpan> HostSpans::of(ThreadIndex thread) const {
   if (thread >= timeline_.threads.size()) return {};
-  return put_together(in_ranges(thread), blocked_[thread], engine_waits_[thread]);
+  return put_together(in_ranges(thread), blocked_[thread], engine_waits_[thread],
+                      communications_[timeline_.threads[thread].process]);
 }
 
 }  // namespace rangefinder::analysis

@@ -19,10 +19,13 @@ enum class HostState : std::uint8_t {
   kOperator,    ///< in an operator of a framework
   kRange,       ///< in a range, and in no operator inside of it
   kCollective,  ///< called a collective, or waited for one; of a thread of Gloo: worked on one
+  /// As kRange, while a collective of the process ran on the host (Gloo): the thread may have waited for it, which no
+  /// record tells. Only where operators were recorded, so that work is told from waiting.
+  kBesideCollective,
   kDeviceWait,  ///< waited for a device
   kEngineWait,  ///< waited for the autograd engine, which ran its backward pass on another thread
 };
-inline constexpr std::size_t kHostStates = 5;
+inline constexpr std::size_t kHostStates = 6;
 /// Operators and ranges: the thread did something of its own.
 constexpr bool is_running(HostState state) noexcept { return state <= HostState::kRange; }
 
@@ -64,13 +67,15 @@ class HostSpans {
   std::vector<RangeIndex> candidates_of(ThreadIndex thread) const;
   std::vector<InRange> in_ranges(ThreadIndex thread) const;
   void find_engine_waits();
+  void find_communications();
   bool is_quiet(ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns) const;
 
   const Timeline& timeline_;
   ProjectionOptions options_;
-  projection::RangeOrder order_;                 // of annotations and operators
-  std::vector<std::vector<Span>> blocked_;       // by thread; disjoint, in order; kinds as below
-  std::vector<std::vector<Span>> engine_waits_;  // likewise
+  projection::RangeOrder order_;                   // of annotations and operators
+  std::vector<std::vector<Span>> blocked_;         // by thread; disjoint, in order; kinds as below
+  std::vector<std::vector<Span>> engine_waits_;    // likewise
+  std::vector<std::vector<Span>> communications_;  // by process that has operators; disjoint, in order
   std::vector<std::vector<std::int64_t>>
       changes_;  // by thread that waits for the engine: its ranges begin and end then
 };

@@ -193,6 +193,7 @@ class IdleSums {
       case HostState::kDeviceWait:
         return IdleCause::kSynchronisation;
       case HostState::kCollective:
+      case HostState::kBesideCollective:
         return IdleCause::kCommunication;
       case HostState::kEngineWait:
         return IdleCause::kEngine;

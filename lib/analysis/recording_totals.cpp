@@ -4,6 +4,7 @@
 #include "analysis/profiling_cost.hpp"
 #include "analysis/range_rollup.hpp"
 #include "projection/account.hpp"
+#include "projection/figures.hpp"
 
 #include <algorithm>
 
@@ -110,6 +111,9 @@ RecordingFigures RecordingTotals::figures(const Timeline& timeline) const {
     if (busy_ns > 0) figures.devices.push_back({device, std::min(busy_ns, figures.recorded_ns)});
   }
   for (ThreadIndex thread{0}; thread < threads_.size(); ++thread) {
+    figures.threads_in_ranges += threads_[thread].sum_ns > 0 ? 1 : 0;
+    figures.all_in_ranges_ns =
+        projection::plus(figures.all_in_ranges_ns, std::min(threads_[thread].sum_ns, figures.recorded_ns));
     if (threads_[thread].sum_ns <= figures.in_ranges_ns) continue;
     figures.thread = thread;
     figures.in_ranges_ns = std::min(threads_[thread].sum_ns, figures.recorded_ns);

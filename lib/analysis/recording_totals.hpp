@@ -41,6 +41,8 @@ struct RecordingFigures {
   std::vector<Device> devices;  ///< that worked
   ThreadIndex thread = kNone;   ///< the one with most time in ranges
   std::int64_t in_ranges_ns = 0;
+  std::uint32_t threads_in_ranges = 0;  ///< that have any such time
+  std::int64_t all_in_ranges_ns = 0;    ///< of all threads, added up
 };
 
 /// From the first moment that was recorded to the last; device work of before is not part of it.

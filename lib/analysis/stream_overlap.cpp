@@ -107,15 +107,19 @@ class DeviceSweep {
   std::vector<std::int64_t> overlap_ns_;  // of two streams, by the lower and the higher number
 };
 
-/// Time in which the device did nothing, between its first and its last activity.
-std::int64_t idle_between(std::span<const Span> states) {
-  std::size_t first = 0, last = states.size();
-  while (first < last && !is_work(states[first].kind)) ++first;
-  while (last > first && !is_work(states[last - 1].kind)) --last;
+/// Time in which the device did nothing, from the first begin to the last end of its activities, which may be without
+/// length.
+std::int64_t idle_of(DeviceStates& states, DeviceIndex device) {
+  const auto activities = states.activities_of(device);
+  const std::int64_t begin_ns = states.begin_ns(activities.front());
+  std::int64_t end_ns = begin_ns;
+  for (const ActivityIndex activity : activities) end_ns = std::max(end_ns, states.end_ns(activity));
   std::int64_t idle_ns = 0;
-  for (const Span& span : states.subspan(first, last - first))
-    if (!is_work(span.kind) && span.kind != static_cast<std::uint8_t>(DeviceIdle::kNotRecorded))
-      idle_ns += span.end - span.begin;
+  for (const Span& span : states.of(device)) {
+    const bool recorded = span.kind != static_cast<std::uint8_t>(DeviceIdle::kNotRecorded);
+    const std::int64_t length_ns = std::min(span.end, end_ns) - std::max(span.begin, begin_ns);
+    if (recorded && !is_work(span.kind) && length_ns > 0) idle_ns += length_ns;
+  }
   return idle_ns;
 }
 
@@ -127,7 +131,7 @@ StreamOverlap stream_overlap(const Timeline& timeline) {
   for (DeviceIndex device{0}; device < timeline.devices.size(); ++device) {
     if (states.activities_of(device).empty()) continue;
     DeviceSweep sweep(timeline, states, device);
-    sweep.move_to(out, idle_between(states.of(device)));
+    sweep.move_to(out, idle_of(states, device));
   }
   return out;
 }

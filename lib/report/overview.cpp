@@ -71,6 +71,8 @@ void add_next(Overview& overview, const OverviewSource& source) {
   } else if (!overview.device_worked) {
     if (overview.largest.empty() && operators)
       next("--ranges operators", "operators as ranges");
+    else if (overview.threads_in_ranges > 1)
+      next("--view threads", "what each thread ran, and what it waited for");
     else
       next("--view tree", "which range is inside which");
   } else if (idle && overview.blocked_ns > overview.recorded_ns / 10) {
@@ -163,6 +165,19 @@ std::string host_text(const Overview& overview, const Timeline& timeline) {
   return out;
 }
 
+/// Of the host alone, where it has several threads that worked.
+bool tells_of_threads(const Overview& overview) noexcept {
+  return !overview.device_worked && overview.threads_in_ranges > 1;
+}
+
+/// How many of its threads were in ranges at a time.
+std::string threads_text(const Overview& overview) {
+  const double mean = static_cast<double>(overview.all_in_ranges_ns) /
+                      static_cast<double>(std::max<std::int64_t>(overview.recorded_ns, 1));
+  return plain_number(common::rounded(mean * 100), 2) + " of " + std::to_string(overview.threads_in_ranges) +
+         " are in ranges at a time, on average";
+}
+
 std::string largest_text(const Overview& overview, bool utf8) {
   constexpr std::size_t kLongestName = 60;
   std::vector<std::string> owners;
@@ -196,6 +211,8 @@ Overview make_overview(const OverviewSource& source, const Footer& footer) {
   overview.devices = figures.devices;
   overview.thread = figures.thread;
   overview.in_ranges_ns = figures.in_ranges_ns;
+  overview.threads_in_ranges = figures.threads_in_ranges;
+  overview.all_in_ranges_ns = figures.all_in_ranges_ns;
   overview.blocked_ns = std::min(source.blocked.of(figures.thread), overview.recorded_ns);
   add_largest(overview, source);
   for (const CaptureHealth::Entry& entry : footer.health)
@@ -224,6 +241,7 @@ std::string to_text(const Overview& overview, const Timeline& timeline, const Te
   line("capture", capture_text(overview, timeline));
   if (overview.device_worked) line("GPU", devices_text(overview, timeline));
   line("host", host_text(overview, timeline));
+  if (tells_of_threads(overview)) line("threads", threads_text(overview));
   if (!overview.largest.empty()) line("largest", largest_text(overview, options.utf8));
   line("lost", overview.lost == 0 ? "nothing" : base::with_thousands(overview.lost) + ": see the lines at the end");
   line("next", next_command(overview, timeline) + " (" + overview.next_reason + ")");
@@ -267,6 +285,10 @@ void append_json_member(std::string& out, const Overview& overview, const Timeli
   } else {
     number("{\"thread\": ", timeline.threads[overview.thread].tid);
     number(", \"in_ranges_ns\": ", overview.in_ranges_ns);
+    if (tells_of_threads(overview)) {
+      number(", \"threads_in_ranges\": ", overview.threads_in_ranges);
+      number(", \"all_in_ranges_ns\": ", overview.all_in_ranges_ns);
+    }
     number(", \"blocked_ns\": ", overview.blocked_ns);
     out += '}';
   }

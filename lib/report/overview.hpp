@@ -30,10 +30,12 @@ struct Overview {
   std::vector<analysis::RecordingFigures::Device> devices;
   ThreadIndex thread = kNone;  ///< the one with most time in ranges
   std::int64_t in_ranges_ns = 0;
-  std::int64_t blocked_ns = 0;  ///< what of its time it waited for devices
-  std::vector<Owner> largest;   ///< three at most
-  std::uint64_t lost = 0;       ///< sum of the counters of losses
-  std::string next_options;     ///< what to add to `rangefinder report FILE`
+  std::uint32_t threads_in_ranges = 0;  ///< that have ranges
+  std::int64_t all_in_ranges_ns = 0;    ///< their time in ranges, added up
+  std::int64_t blocked_ns = 0;          ///< what of its time it waited for devices
+  std::vector<Owner> largest;           ///< three at most
+  std::uint64_t lost = 0;               ///< sum of the counters of losses
+  std::string next_options;             ///< what to add to `rangefinder report FILE`
   std::string next_reason;
 };
 

@@ -20,7 +20,7 @@ using namespace rangefinder::testing;
 namespace {
 
 const char* word(HostState state) {
-  constexpr const char* kWords[] = {"operator", "range", "collective", "device", "engine"};
+  constexpr const char* kWords[] = {"operator", "range", "collective", "beside", "device", "engine"};
   return kWords[static_cast<std::size_t>(state)];
 }
 
@@ -80,8 +80,27 @@ TEST_CASE("calls of collectives and waits for them are time in collectives, and 
   row.wait_end_ns = 80;
   timeline.collectives.append(row);
   CHECK(text_of(timeline, 0) ==
-        "0-10 range step, 10-15 collective step, 15-40 range step, 40-80 collective step, 80-100 range step");
+        "0-10 range step, 10-15 collective step, 15-40 beside step, 40-80 collective step, 80-100 range step");
   CHECK(text_of(timeline, 1) == "20-70 collective");
+}
+
+TEST_CASE("a thread in a range and in no operator may wait for the collective that runs beside it", "[analysis]") {
+  TimelineBuilder builder;
+  builder.range("backward", 0, 100).range("aten::mm", 10, 50).of_kind(RangeKind::kOperator);
+  Timeline timeline = builder.build();
+  CollectiveRow row;
+  row.thread = ThreadIndex{0};
+  row.begin_ns = 30;
+  row.end_ns = 31;
+  row.started_ns = 32;
+  row.completed_ns = 90;
+  timeline.collectives.append(row);
+  CHECK(text_of(timeline, 0) ==
+        "0-10 range backward, 10-30 operator backward, 30-31 collective backward, 31-50 operator backward, "
+        "50-90 beside backward, 90-100 range backward");
+  // Without operators a range may be work.
+  timeline.ranges.set_kind(RangeIndex{1}, RangeKind::kAnnotation);
+  CHECK(text_of(timeline, 0).find("beside") == std::string::npos);
 }
 
 TEST_CASE("a thread whose backward pass runs on another one waits for the engine", "[analysis]") {

@@ -33,11 +33,12 @@ struct Call {
   auto operator<=>(const Call&) const = default;
 };
 
-/// `['', '1']` of Python is `["","1"]`.
-std::string as_json(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  std::replace(text.begin(), text.end(), '\'', '"');
-  return text;
+/// `['', '1']` of Python is `["","1"]`. A type may have a space in it: "long int".
+std::string as_json(const std::string& text) {
+  std::string out;
+  for (const char each : text)
+    if (each != ' ' || (!out.empty() && out.back() != ',')) out += each == '\'' ? '"' : each;
+  return out;
 }
 
 struct Figures {

@@ -97,6 +97,11 @@ TEST_CASE("what a view is for stays, and what explains it goes first", "[report]
       {"cpu_counters", {"Range", "CPU time", "Instructions", "Instructions a cycle", "Cache miss rate"}},
       {"steps", {"Step", "Time", "Data wait", "Forward", "Backward", "Optimizer", "GPU busy", "GPU idle"}},
       {"breakdown", {"Device", "Computation", "Communication", "Exposed communication", "Idle", "Total"}},
+      {"streams", {"Device", "Stream", "Busy", "Share", "Alone", "With others"}},
+      {"idle", {"Range", "Reason", "Device", "Stream", "Idle", "Share"}},
+      {"threads", {"Thread", "Running", "In collectives", "Idle"}},
+      {"parallelism", {"Range", "Wall", "Threads running", "Efficiency", "CPU time", "CPU share"}},
+      {"backward", {"Range", "Host", "Backward", "Backward share"}},
       {"collective_calls", {"Collective", "Rank", "Number", "Bytes", "Work begin", "Work"}},
       {"unattributed", {"Reason", "Operations", "Total", "Share", "Operation"}}};
   for (const Kept& each : kept) {

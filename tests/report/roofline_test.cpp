@@ -91,9 +91,9 @@ TEST_CASE("operators against the peaks of the device that ran them", "[report]")
     return roofline_report(timeline, ReportFormat::kCsv, peaks, "roofline_operators");
   };
   CHECK(has(csv(nullptr),
-            "Operator,Calls,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of peak (%)\n"
-            "aten::addmm,1,device,5000000,2000000000,400.000,12004000,2.401,166.61,fp32,,\n"
-            "aten::mm,2,device,3000000,4000000000,1333.333,18000000,6.000,222.22,fp32+fp16,,\n"));
+            "Operator,Family,Calls,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of peak (%)\n"
+            "aten::addmm,GEMM,1,device,5000000,2000000000,400.000,12004000,2.401,166.61,fp32,,\n"
+            "aten::mm,GEMM,2,device,3000000,4000000000,1333.333,18000000,6.000,222.22,fp32+fp16,,\n"));
   MachinePeaks peaks{"c.json",
                      {{"GPU 9000", "flops", "fp32", 1e12},
                       {"GPU 9000", "flops", "fp16", 4e12},
@@ -113,7 +113,7 @@ TEST_CASE("operators of the host alone take the host's time", "[report]") {
   builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
   const MachinePeaks peaks{"c.json", {{"host", "flops", "fp32", 8e11}, {"host", "bandwidth", "copy", 1e10}}};
   CHECK(has(roofline_report(builder.build(), ReportFormat::kCsv, &peaks, "roofline_operators"),
-            "\naten::mm,1,host,5000000,2000000000,400.000,12000000,2.400,166.67,fp32,compute,50.0\n"));
+            "\naten::mm,GEMM,1,host,5000000,2000000000,400.000,12000000,2.400,166.67,fp32,compute,50.0\n"));
 }
 
 TEST_CASE("work of the host alone is held against the host", "[report]") {
@@ -202,4 +202,17 @@ TEST_CASE("hardware counters of a range count before shapes, in the time that th
   INFO(csv);
   CHECK(has(csv,
             "\nstep,device,4000000,3000000000,750.000,12000000,3.000,250.00,bf16+fp32,,,counters,100.0,step,0,1,\n"));
+}
+
+TEST_CASE("operators that only move bytes are held against the bandwidth", "[report]") {
+  TimelineBuilder builder;
+  builder.range("norm", 0, 10 * kMs).range("aten::native_layer_norm", 0, 4 * kMs);
+  builder.given("[[1000, 1000], [], [1000], [1000], []]", R"(["float", "ScalarList", "float", "float", "Scalar"])");
+  const Timeline timeline = builder.build();
+  const MachinePeaks peaks{"c.json", {{"host", "bandwidth", "copy", 8e9}}, {}};
+  // 8 MB of input and output, 8 kB of parameters and 8 kB of statistics: 1.002 ms at 8 GB/s.
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks, "roofline_operators"),
+            "\naten::native_layer_norm,normalization,1,host,4000000,0,0.000,8016000,2.004,0.00,,memory,25.1\n"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks),
+            "\nnorm,host,10000000,0,0.000,8016000,0.802,0.00,,memory,"));
 }

@@ -46,9 +46,10 @@ TEST_CASE("one row per step, with its parts and state", "[report]") {
   INFO(csv);
   CHECK(has(csv,
             "Step,State,Time (ns),Data wait (ns),Forward (ns),Backward (ns),Optimizer (ns),Checkpoint (ns),"
-            "Recompute (ns),Other (ns),GPU busy (ns),GPU idle (ns),Items,Items/s,Peak memory (B),Begin (ns)\n"));
-  CHECK(has(csv, "\n0,warm-up,1000000,10000,30000,0,0,0,0,960000,50000,950000,64,64000.0,,0\n"));
-  CHECK(has(csv, "\n7,,100000,10000,30000,0,0,0,0,60000,50000,50000,64,640000.0,,1600000\n"));
+            "Recompute (ns),Other (ns),GPU busy (ns),GPU idle (ns),FLOPs,GFLOP/s,MFU (%),Items,Items/s,Peak memory "
+            "(B),Begin (ns)\n"));
+  CHECK(has(csv, "\n0,warm-up,1000000,10000,30000,0,0,0,0,960000,50000,950000,,,,64,64000.0,,0\n"));
+  CHECK(has(csv, "\n7,,100000,10000,30000,0,0,0,0,60000,50000,50000,,,,64,640000.0,,1600000\n"));
   CHECK(has(csv, "\n19,skipped,100000,"));
 }
 
@@ -114,4 +115,36 @@ TEST_CASE("an input without steps says so", "[report]") {
     CHECK(has(text, "session.step()"));
     CHECK_FALSE(has(text, "goodput"));
   }
+}
+
+TEST_CASE("steps with shapes have FLOPs, and MFU where peaks are known", "[report]") {
+  TimelineBuilder builder;
+  for (int step = 0; step < 2; ++step) {
+    builder.step(step, step * 10 * kMs, (step + 1) * 10 * kMs);
+    builder.range("aten::mm", step * 10 * kMs, step * 10 * kMs + 8 * kMs);
+    if (step == 1) builder.given("[[1000, 1000], [1000, 1000]]", R"(["float", "float"])");  // 2 GFLOP
+  }
+  const Timeline timeline = builder.build();
+  const std::string csv = steps_report(timeline, ReportFormat::kCsv);
+  INFO(csv);
+  CHECK(has(csv, ",,,2000000000,200.000,,,,,10000000\n"));
+  CHECK(has(csv, "\n0,,10000000,0,0,0,0,0,0,10000000,,,,,,,,,0\n"));
+  CHECK(has(steps_report(timeline, ReportFormat::kText), "run `rangefinder measure-peaks -o peaks.json`"));
+  const MachinePeaks peaks{"c.json", {{"host", "flops", "fp32", 1e12}, {"host", "bandwidth", "copy", 1e10}}, {}};
+  ReportOptions options;
+  options.view = "steps";
+  options.format = ReportFormat::kCsv;
+  options.peaks = &peaks;
+  CHECK(has(rendered(timeline, options), ",,,2000000000,200.000,20.0,,,,10000000\n"));
+  options.format = ReportFormat::kText;
+  CHECK(has(rendered(timeline, options), "MFU"));
+}
+
+TEST_CASE("steps whose operators have no shapes say why they have no FLOPs", "[report]") {
+  TimelineBuilder builder;
+  builder.step(0, 0, 100).range("aten::mm", 0, 50).given("", "");
+  const std::string text = steps_report(builder.build(), ReportFormat::kText);
+  INFO(text);
+  CHECK(has(text, "no FLOPs of steps: record operators with the shapes of their inputs"));
+  CHECK_FALSE(has(steps_report(loop(), ReportFormat::kText), "FLOPs"));
 }

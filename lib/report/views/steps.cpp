@@ -109,7 +109,7 @@ class StepRates {
   void add_columns(ColumnsOf<StepFigures>& columns) const {
     columns.flops("FLOPs", [this](const StepFigures& row) { return flops(row); }).if_room(8).if_any();
     columns.decimal("GFLOP/s", "", 3, [this](const StepFigures& row) { return rate(row); }).if_room(4).if_any();
-    columns.percent("MFU", [this](const StepFigures& row) { return utilisation(row); }).if_any();
+    columns.percent("MFU", [this](const StepFigures& row) { return utilisation(row); }).if_room(2).if_any();
   }
   void add_notes(Table& table) const {
     for (const std::string& note : notes_) table.note(note);

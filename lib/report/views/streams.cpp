@@ -87,13 +87,13 @@ Table table_of_devices(const Timeline& timeline, const StreamOverlap& overlap) {
   ColumnsOf<Row> columns;
   add_device_keys(columns, timeline, &Row::device);
   columns.count("Streams", &Row::streams);
-  columns.time("Time", &Row::total_ns).if_room(1);
+  columns.time("Time", &Row::total_ns).if_room(2);
   constexpr const char* kTitles[] = {"No stream", "1 stream", "2 streams", "3 streams or more"};
   for (std::size_t streams = 0; streams < std::size(kTitles); ++streams) {
-    columns.time(kTitles[streams], busy(streams));
-    columns.percent(std::string(kTitles[streams]) + " share", share(streams)).if_room(2);
+    columns.time(kTitles[streams], busy(streams)).if_room(streams == 0 ? 1 : 0);
+    columns.percent(std::string(kTitles[streams]) + " share", share(streams)).if_room(3);
   }
-  columns.count("Most at once", &Row::most).if_room(3);
+  columns.count("Most at once", &Row::most).if_room(4);
   return columns.table_of(overlap.devices);
 }
 
