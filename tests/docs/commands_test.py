@@ -136,6 +136,7 @@ INPUT_OF_VIEW = {"replays": "server.rfcap", "collectives": "run", "hang": "hung"
 FILES_OF_PAGE = {
     "docs/how-to/look-at-operators.md": "rangefinder export train.rfcap -o train.pt.trace.json.gz",
     "docs/how-to/read-a-report.md": "rangefinder measure-peaks --device host --seconds 0.05 -o FILE",
+    "docs/how-to/watch-steps.md": "rangefinder measure-peaks --device host --seconds 0.05 -o peaks.json",
 }
 
 
