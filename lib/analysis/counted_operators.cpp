@@ -5,6 +5,8 @@
 #include "analysis/operator_flops.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -20,29 +22,61 @@ Precision precision_of(std::string_view type) noexcept {
   return Precision::kOther;
 }
 
+struct Figures {
+  double flops;
+  double bytes;
+  Precision precision;
+  bool lacks_shapes;  // would have some of them
+};
+
+/// Programs call few operators with few shapes, very often: texts are taken apart once for all calls that are alike.
+class FiguresOfInputs {
+ public:
+  explicit FiguresOfInputs(const Timeline& timeline) : timeline_(timeline) {}
+
+  const Figures& of(std::size_t row) {
+    const OperatorTable& operators = timeline_.operators;
+    const std::array<StringId, 4> key{timeline_.ranges.name[operators.range[row]], operators.shapes[row],
+                                      operators.types[row], operators.values[row]};
+    const auto [place, is_new] = known_.try_emplace(key);
+    if (is_new) place->second = count(key);
+    return place->second;
+  }
+
+ private:
+  Figures count(const std::array<StringId, 4>& key) const {
+    const std::string_view name = timeline_.text(key[0]), shapes = timeline_.text(key[1]);
+    const std::string_view types = timeline_.text(key[2]), values = timeline_.text(key[3]);
+    return {static_cast<double>(operator_flops(name, shapes, values).value_or(0)),
+            static_cast<double>(operator_bytes(name, shapes, types, values)), precision_of(operator_type(name, types)),
+            shapes.empty() && (has_operator_flops(name) || is_bandwidth_operator(name))};
+  }
+
+  const Timeline& timeline_;
+  std::map<std::array<StringId, 4>, Figures> known_;
+};
+
 }  // namespace
 
 CountedByThread counted_operators(const Timeline& timeline, std::uint64_t& without_shapes) {
   CountedByThread threads(timeline.threads.size());
   const OperatorTable& operators = timeline.operators;
   const RangeTable& ranges = timeline.ranges;
+  FiguresOfInputs inputs(timeline);
   for (std::size_t row = 0; row < operators.size(); ++row) {
     const RangeIndex range = operators.range[row];
     if (ranges.thread[range] >= threads.size() || (ranges.flags[range] & kBeforeRecording) != 0) continue;
-    const std::string_view name = timeline.text(ranges.name[range]);
-    const std::string_view shapes = timeline.text(operators.shapes[row]);
-    const std::string_view values = timeline.text(operators.values[row]);
-    const std::string_view types = timeline.text(operators.types[row]);
-    const std::uint64_t flops = operator_flops(name, shapes, values).value_or(0);
-    const std::uint64_t bytes = operator_bytes(name, shapes, types, values);
-    if (flops == 0 && bytes == 0) {
-      without_shapes += shapes.empty() && (has_operator_flops(name) || is_bandwidth_operator(name)) ? 1 : 0;
+    const Figures& figures = inputs.of(row);
+    if (figures.flops == 0 && figures.bytes == 0) {
+      without_shapes += figures.lacks_shapes ? 1 : 0;
       continue;
     }
-    CountedOperator counted{range, ranges.begin_ns[range], ranges.end_ns[range], {}, RangeIndex(kNone), 0};
-    counted.work.flops[static_cast<std::size_t>(precision_of(operator_type(name, types)))] = static_cast<double>(flops);
-    counted.work.bytes = static_cast<double>(bytes);
-    threads[ranges.thread[range]].push_back(counted);
+    threads[ranges.thread[range]].push_back({.range = range,
+                                             .begin_ns = ranges.begin_ns[range],
+                                             .end_ns = ranges.end_ns[range],
+                                             .flops = figures.flops,
+                                             .bytes = figures.bytes,
+                                             .precision = figures.precision});
   }
   for (std::vector<CountedOperator>& thread : threads) {
     // Outer ones first; what begins before the last one has ended is inside it.

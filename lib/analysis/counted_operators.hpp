@@ -5,6 +5,7 @@
 
 #include <rangefinder/timeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,11 +14,21 @@ namespace rangefinder::analysis {
 /// An operator whose operations or bytes are known, and no such operator around it.
 struct CountedOperator {
   RangeIndex range;
+  RangeIndex owner = kNone;
   std::int64_t begin_ns;
   std::int64_t end_ns;
-  Work work;
-  RangeIndex owner = kNone;
+  double flops;
+  double bytes;
+  Precision precision;
   std::int64_t time_ns = 0;  ///< of its own, on the device or on the host
+
+  /// Without its time.
+  Work work() const noexcept {
+    Work work;
+    work.flops[static_cast<std::size_t>(precision)] = flops;
+    work.bytes = bytes;
+    return work;
+  }
 };
 
 /// By thread, in order of time, disjoint.

@@ -83,7 +83,7 @@ std::vector<OperatorWork> by_operator(const Timeline& timeline, const CountedByT
       OperatorWork& operators = names[static_cast<std::uint32_t>(name)];
       operators.name = name;
       ++operators.calls;
-      operators.work += counted.work;
+      operators.work += counted.work();
       operators.work.known_ns = plus(operators.work.known_ns, counted.time_ns);
     }
   }
@@ -163,7 +163,7 @@ WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projecti
     own_by_host(timeline, options, threads, out);
   for (const std::vector<CountedOperator>& thread : threads) {
     for (const CountedOperator& counted : thread)
-      if (counted.owner != kNone) out.ranges[counted.owner] += counted.work;
+      if (counted.owner != kNone) out.ranges[counted.owner] += counted.work();
   }
   out.operators = by_operator(timeline, threads);
   return out;

@@ -45,8 +45,8 @@ std::vector<StepWork> work_of_steps(const Timeline& timeline, const std::vector<
     for (const CountedOperator& counted : threads[thread]) {
       const auto step = step_at(steps, timeline.threads[thread].process, counted.begin_ns);
       if (step == steps.end()) continue;
-      out[static_cast<std::size_t>(step - steps.begin())].work += counted.work;
-      any = any || counted.work.all_flops() > 0;
+      out[static_cast<std::size_t>(step - steps.begin())].work += counted.work();
+      any = any || counted.flops > 0;
     }
   }
   if (!any) return {};

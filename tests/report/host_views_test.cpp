@@ -29,7 +29,7 @@ Timeline training_on_cpus() {
   return builder.build();
 }
 
-std::string report_of(const Timeline& timeline, const char* view, ReportFormat format = ReportFormat::kCsv) {
+std::string host_report(const Timeline& timeline, const char* view, ReportFormat format = ReportFormat::kCsv) {
   ReportOptions options;
   options.view = view;
   options.format = format;
@@ -39,7 +39,7 @@ std::string report_of(const Timeline& timeline, const char* view, ReportFormat f
 }  // namespace
 
 TEST_CASE("threads: what each ran and waited for", "[report]") {
-  const std::string csv = report_of(training_on_cpus(), "threads");
+  const std::string csv = host_report(training_on_cpus(), "threads");
   INFO(csv);
   CHECK(has(csv,
             "Thread,Running (ns),Running share (%),In operators (ns),In other ranges (ns),In collectives (ns),Beside "
@@ -48,14 +48,14 @@ TEST_CASE("threads: what each ran and waited for", "[report]") {
             "id\n"));
   CHECK(has(csv, "\nmain,740000,74.0,100000,640000,0,0,0,260000,0,0.0,,,1000000,1\n"));
   CHECK(has(csv, "\n2,600000,60.0,0,600000,0,0,0,0,400000,40.0,,,1000000,2\n"));
-  const std::string text = report_of(training_on_cpus(), "threads", ReportFormat::kText);
+  const std::string text = host_report(training_on_cpus(), "threads", ReportFormat::kText);
   CHECK(has(text, "1.34 of 2 run at a time, on average"));
   CHECK(has(text, "workers of OpenMP"));
   CHECK_FALSE(has(text, "In collectives"));
 }
 
 TEST_CASE("parallelism: threads that ran during ranges and steps", "[report]") {
-  const std::string csv = report_of(training_on_cpus(), "parallelism");
+  const std::string csv = host_report(training_on_cpus(), "parallelism");
   INFO(csv);
   CHECK(
       has(csv,
@@ -65,11 +65,11 @@ TEST_CASE("parallelism: threads that ran during ranges and steps", "[report]") {
   CHECK(has(csv, "\nlayer1,1,100000,200000,2.00,2.00,100.0,,\n"));
   TimelineBuilder builder;
   builder.range("counted", 0, 1000).cpu_counts({{CpuEvent::kCpuTime, 250}});
-  CHECK(has(report_of(builder.build(), "parallelism"), "\ncounted,1,1000,1000,1.00,1.00,100.0,250,25.0\n"));
+  CHECK(has(host_report(builder.build(), "parallelism"), "\ncounted,1,1000,1000,1.00,1.00,100.0,250,25.0\n"));
 }
 
 TEST_CASE("backward: host time of nodes on the ranges whose forward pass made them", "[report]") {
-  const std::string csv = report_of(training_on_cpus(), "backward");
+  const std::string csv = host_report(training_on_cpus(), "backward");
   INFO(csv);
   CHECK(has(csv,
             "Range,Count,Host (ns),Host self (ns),Backward (ns),Backward self (ns),Backward share (%),Backward by "
@@ -77,7 +77,7 @@ TEST_CASE("backward: host time of nodes on the ranges whose forward pass made th
   CHECK(has(csv, "\nstep,1,1000000,300000,250000,0,96.2,0.25,2,step,0,"));
   CHECK(has(csv, "\nlayer0,1,200000,200000,150000,150000,57.7,0.75,1,step/layer0,1,"));
   CHECK(has(csv, "\nlayer1,1,100000,100000,100000,100000,38.5,1.00,1,step/layer1,1,"));
-  CHECK(has(report_of(training_on_cpus(), "backward", ReportFormat::kText),
+  CHECK(has(host_report(training_on_cpus(), "backward", ReportFormat::kText),
             "backward: 10.00 us of 260.0 us adds up gradients and belongs to no range (1 node)"));
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the views of the host tell of a real job on CPUs", "[report][data]") 
   const Result<Timeline> timeline = load_timeline(path);
   REQUIRE(timeline);
   for (const char* view : {"threads", "parallelism"}) {
-    const std::string text = report_of(*timeline, view, ReportFormat::kText);
+    const std::string text = host_report(*timeline, view, ReportFormat::kText);
     INFO(text);
     CHECK(has(text, "thread"));
     std::printf("%s\n", text.c_str());
