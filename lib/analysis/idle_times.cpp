@@ -214,6 +214,60 @@ class IdleSums {
   std::uint64_t gap_number_ = 0;
 };
 
+/// When threads waited for the autograd engine that ran on this one; disjoint, in order.
+std::vector<HostSpan> waits_for(ThreadIndex engine, const Timeline& timeline, const HostSpans& host) {
+  const AutogradNodeTable& nodes = timeline.autograd_nodes;
+  std::vector<bool> made_nodes(timeline.threads.size());
+  for (AutogradNodeIndex node{0}; node < nodes.size(); ++node)
+    if (nodes.thread[node] == engine && nodes.forward_thread[node] < made_nodes.size())
+      made_nodes[nodes.forward_thread[node]] = true;
+  std::vector<HostSpan> waits;
+  for (ThreadIndex thread{0}; thread < made_nodes.size(); ++thread) {
+    if (!made_nodes[thread] || thread == engine) continue;
+    for (const HostSpan& span : host.of(thread))
+      if (span.state == HostState::kEngineWait && span.range != kNone) waits.push_back(span);
+  }
+  std::sort(waits.begin(), waits.end(), [](const HostSpan& a, const HostSpan& b) { return a.begin_ns < b.begin_ns; });
+  std::int64_t until_ns = -kFarthestNs;
+  std::erase_if(waits, [&until_ns](const HostSpan& wait) {
+    if (wait.begin_ns < until_ns) return true;
+    until_ns = wait.end_ns;
+    return false;
+  });
+  return waits;
+}
+
+/// What a thread of the engine did. Where it was in no range, the range is that of the thread that waited for it.
+std::vector<HostSpan> with_ranges_of(const std::vector<HostSpan>& waits, const std::vector<HostSpan>& spans) {
+  if (waits.empty()) return spans;
+  std::vector<HostSpan> out;
+  // A part of the time in which it was in no range; `recorded`: something tells what it did.
+  const auto add = [&](HostSpan span, bool recorded) {
+    auto wait = std::partition_point(waits.begin(), waits.end(),
+                                     [&](const HostSpan& one) { return one.end_ns <= span.begin_ns; });
+    while (span.begin_ns < span.end_ns) {
+      const bool inside = wait != waits.end() && wait->begin_ns <= span.begin_ns;
+      HostSpan part = span;
+      if (wait != waits.end()) part.end_ns = std::min(span.end_ns, inside ? wait->end_ns : wait->begin_ns);
+      if (inside) part.range = wait->range;
+      if (inside || recorded) out.push_back(part);
+      if (inside) ++wait;
+      span.begin_ns = part.end_ns;
+    }
+  };
+  std::int64_t now_ns = -kFarthestNs;
+  for (const HostSpan& span : spans) {
+    add({now_ns, span.begin_ns}, false);
+    if (span.range == kNone)
+      add(span, true);
+    else
+      out.push_back(span);
+    now_ns = span.end_ns;
+  }
+  add({now_ns, kFarthestNs}, false);
+  return out;
+}
+
 }  // namespace
 
 std::vector<IdleTime> idle_times(const Timeline& timeline, const Projection& projection, const StepRules& rules,
@@ -230,7 +284,7 @@ std::vector<IdleTime> idle_times(const Timeline& timeline, const Projection& pro
   const HostSpans host(timeline, options.projection);
   for (std::size_t first = 0; first < gaps.size();) {
     const ThreadIndex thread = gaps[first].thread;
-    const std::vector<HostSpan> spans = host.of(thread);
+    const std::vector<HostSpan> spans = with_ranges_of(waits_for(thread, timeline, host), host.of(thread));
     while (first < gaps.size() && gaps[first].thread == thread) {
       std::size_t last = first;
       while (last < gaps.size() && gaps[last].thread == thread && gaps[last].place == gaps[first].place) ++last;

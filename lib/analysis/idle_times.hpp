@@ -34,7 +34,7 @@ struct IdleTime {
   StreamIndex stream = kNone;  ///< whose next activity ended the gap
   IdleCause cause = IdleCause::kOther;
   std::optional<WaitReason> wait;     ///< of kSynchronisation: for what
-  StringId range = StringId::kEmpty;  ///< the innermost one of the launching thread; kEmpty: none
+  StringId range = StringId::kEmpty;  ///< see idle_times; kEmpty: none
   std::uint64_t gaps = 0;             ///< that have such time
   std::int64_t idle_ns = 0;
   std::int64_t longest_ns = 0;
@@ -52,7 +52,9 @@ struct IdleTimesOptions {
 };
 
 /// Idle time between the first and the last activity of each device or stream, without time that was not recorded, in
-/// parts: what each thread did meanwhile divides a gap without remainder. The longest first.
+/// parts: what each thread did meanwhile divides a gap without remainder. The range is the innermost one of the thread
+/// that launched what ended the gap; of a thread of the autograd engine that is in none, the innermost one of the
+/// thread that waits for it. The longest first.
 ///
 /// Cost: O(n log n) in activities, ranges and waits.
 std::vector<IdleTime> idle_times(const Timeline& timeline, const Projection& projection, const StepRules& rules,

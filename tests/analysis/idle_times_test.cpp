@@ -89,6 +89,19 @@ TEST_CASE("what was launched in time is launch latency, or another reason where 
   CHECK(idle_ns(timeline, rows, IdleCause::kOther, "") == 10);  // who launched it is not known
 }
 
+TEST_CASE("the engine's thread is in the range of the thread that waits for it", "[analysis]") {
+  TimelineBuilder builder;
+  builder.range("backward", 100, 900);
+  builder.on_thread(9).engine().node(200, 300, 2, 1, 50).node(500, 600, 1, 1, 40);
+  builder.launch(210).kernel(220, 230).launch(550).kernel(560, 570);
+  const Timeline timeline = builder.build();
+  const std::vector<IdleTime> rows = idle_of(timeline);
+  // 230-300 in the first node, 300-500 between the two, and 500-550 in the second one.
+  CHECK(idle_ns(timeline, rows, IdleCause::kHostLate, "backward") == 320);
+  CHECK(idle_ns(timeline, rows, IdleCause::kLaunchLatency, "backward") == 10);
+  CHECK(all_of(rows) == 330);
+}
+
 TEST_CASE("a stream is idle while others of its device are not", "[analysis]") {
   TimelineBuilder builder;
   builder.range("step", 0, 1000).launch(1).kernel(10, 100).launch(300).kernel(310, 400);
