@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/critical_path/graph.hpp"
+
+namespace rangefinder::analysis::critical_path {
+
+/// Kernels of one collective on several ranks: none is done before the last rank has come. The part of a kernel until
+/// then is a wait, the rest its transfer. Of jobs whose ranks' clocks can be compared.
+///
+/// Cost: that of match_collectives().
+void add_collective_links(Graph& graph, EdgeList& edges);
+
+}  // namespace rangefinder::analysis::critical_path
