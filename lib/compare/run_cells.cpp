@@ -30,8 +30,6 @@ std::vector<Subject> empty_subjects(SubjectKind kind, std::size_t count) {
   return subjects;
 }
 
-auto key_of(const Cell& cell) noexcept { return std::tie(cell.path, cell.op, cell.kernel_family, cell.collective); }
-
 }  // namespace
 
 std::uint32_t RunCells::cell(const CellKey& key) {

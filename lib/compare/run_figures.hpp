@@ -5,6 +5,7 @@
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -86,6 +87,11 @@ struct Cell {
   Amounts amounts;  ///< over the steps that count
   friend bool operator==(const Cell&, const Cell&) = default;
 };
+
+/// What it is a cell of: Run::cells are in this order.
+inline std::array<std::uint32_t, 4> key_of(const Cell& cell) noexcept {
+  return {cell.path, cell.op, cell.kernel_family, cell.collective};
+}
 
 struct RunStep {
   std::int64_t number = 0;

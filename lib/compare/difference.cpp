@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "compare/difference.hpp"
+
+#include "compare/divided_rows.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace rangefinder::compare {
+namespace {
+
+constexpr std::array<std::pair<SubjectKind, DifferenceBy>, kSubjectKinds> kSections{{
+    {SubjectKind::kStep, DifferenceBy::kStep},
+    {SubjectKind::kPath, DifferenceBy::kPath},
+    {SubjectKind::kOperator, DifferenceBy::kOperator},
+    {SubjectKind::kKernelFamily, DifferenceBy::kKernelFamily},
+    {SubjectKind::kCollective, DifferenceBy::kCollective},
+}};
+
+PathChange change_of(PathFate fate) noexcept {
+  switch (fate) {
+    case PathFate::kSame:
+      return PathChange::kSame;
+    case PathFate::kRenumbered:
+      return PathChange::kRenumbered;
+    case PathFate::kMoved:
+      return PathChange::kMoved;
+    case PathFate::kNew:
+      return PathChange::kNew;
+    case PathFate::kGone:
+      return PathChange::kGone;
+  }
+  return PathChange::kSame;
+}
+
+std::string joined_names(const std::vector<std::string_view>& from_inside) {
+  std::string text;
+  for (auto name = from_inside.rbegin(); name != from_inside.rend(); ++name)
+    text.append(text.empty() ? "" : "/").append(*name);
+  return text;
+}
+
+std::string text_of_path(const std::vector<PathNode>& paths, std::uint32_t path) {
+  std::vector<std::string_view> names;
+  for (; path < paths.size(); path = paths[path].around) names.push_back(paths[path].name);
+  return joined_names(names);
+}
+
+class Differences {
+ public:
+  Differences(const Side& baseline, const Side& candidate)
+      : baseline_(baseline), candidate_(candidate), rows_(baseline, candidate) {}
+
+  std::vector<TimeDifference> all() const {
+    std::vector<TimeDifference> out;
+    for (const auto& [kind, by] : kSections) {
+      const auto first = static_cast<std::ptrdiff_t>(out.size());
+      const std::vector<DividedRow>& rows = rows_.rows(kind);
+      for (std::uint32_t row = 0; row < rows.size(); ++row)
+        if (rows[row].occurs) out.push_back(difference(kind, by, row));
+      std::stable_sort(out.begin() + first, out.end(), [](const TimeDifference& a, const TimeDifference& b) {
+        return rank(a) != rank(b) ? rank(a) > rank(b) : a.name < b.name;
+      });
+    }
+    return out;
+  }
+
+ private:
+  /// The greatest change first; of those without the longest.
+  static std::pair<std::uint64_t, std::int64_t> rank(const TimeDifference& row) noexcept {
+    const std::int64_t change = row.change_ns();
+    const auto size = static_cast<std::uint64_t>(change);
+    return {change < 0 ? 0 - size : size, std::max(row.baseline_ns, row.candidate_ns)};
+  }
+
+  TimeDifference difference(SubjectKind kind, DifferenceBy by, std::uint32_t row) const {
+    const DividedRow& divided = rows_.rows(kind)[row];
+    TimeDifference out;
+    out.by = by;
+    name(kind, row, out);
+    out.baseline_ns = mean_ns(divided.baseline.time_ns(), baseline_.counted_steps);
+    out.candidate_ns = mean_ns(divided.candidate.time_ns(), candidate_.counted_steps);
+    out.division = rounded_to(divided.parts, out.change_ns());
+    const MeanAmounts before = mean_of(divided.baseline, baseline_.counted_steps);
+    const MeanAmounts after = mean_of(divided.candidate, candidate_.counted_steps);
+    out.baseline_calls = before.calls;
+    out.candidate_calls = after.calls;
+    out.baseline_ops = before.ops;
+    out.candidate_ops = after.ops;
+    return out;
+  }
+
+  void name(SubjectKind kind, std::uint32_t row, TimeDifference& out) const {
+    const auto [in_baseline, in_candidate] = rows_.sides_of(kind, row);
+    if (in_baseline == kNone) out.change = PathChange::kNew;
+    if (in_candidate == kNone) out.change = PathChange::kGone;
+    const auto text = [&](const std::vector<std::string>& baseline, const std::vector<std::string>& candidate) {
+      return in_candidate != kNone ? candidate[in_candidate] : baseline[in_baseline];
+    };
+    switch (kind) {
+      case SubjectKind::kStep:
+        out.name = "step";
+        return;
+      case SubjectKind::kOperator:
+        out.name = text(baseline_.operators, candidate_.operators);
+        return;
+      case SubjectKind::kKernelFamily:
+        out.name = text(baseline_.kernel_families, candidate_.kernel_families);
+        return;
+      case SubjectKind::kCollective:
+        out.name = text(baseline_.collectives, candidate_.collectives);
+        return;
+      case SubjectKind::kPath:
+        break;
+    }
+    out.change = change_of(fate_of(rows_.paths(), baseline_.paths, candidate_.paths, in_baseline, in_candidate));
+    const std::string was = text_of_path(baseline_.paths, in_baseline);
+    out.name = in_candidate == kNone ? was : text_of_path(candidate_.paths, in_candidate);
+    if (in_baseline != kNone && out.name != was) out.was = was;
+  }
+
+  const Side& baseline_;
+  const Side& candidate_;
+  DividedRows rows_;
+};
+
+// ---- figures of steps
+
+double mean_of_values(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// By nearest rank; `values` in any order, not empty.
+double quantile_of(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const auto last = static_cast<double>(values.size() - 1);
+  return values[static_cast<std::size_t>(share * last + 0.5)];
+}
+
+FigureUnit unit_of(MetricUnit unit) noexcept {
+  switch (unit) {
+    case MetricUnit::kNanoseconds:
+      return FigureUnit::kNanoseconds;
+    case MetricUnit::kBytes:
+      return FigureUnit::kBytes;
+    case MetricUnit::kCount:
+      return FigureUnit::kCount;
+    case MetricUnit::kPerSecond:
+      return FigureUnit::kPerSecond;
+  }
+  return FigureUnit::kCount;
+}
+
+/// All values of the metric, of all runs.
+std::vector<double> values_of(std::span<const Run> runs, std::string_view metric) {
+  std::vector<double> values;
+  for (const Run& run : runs) {
+    const std::vector<double> of_run = series_of(run, metric);
+    values.insert(values.end(), of_run.begin(), of_run.end());
+  }
+  return values;
+}
+
+/// Metrics of steps that either side has, in their own order.
+std::vector<Metric> step_metrics(std::span<const Run> baseline, std::span<const Run> candidate) {
+  std::vector<Metric> metrics;
+  for (const std::span<const Run> runs : {baseline, candidate})
+    for (const Run& run : runs)
+      for (Metric& metric : metrics_of(run)) {
+        if (metric.name.find(':') != std::string::npos) break;  // those of subjects come last
+        const auto is_same = [&](const Metric& other) { return other.name == metric.name; };
+        if (std::none_of(metrics.begin(), metrics.end(), is_same)) metrics.push_back(std::move(metric));
+      }
+  return metrics;
+}
+
+std::vector<FigureDifference> figures_of(std::span<const Run> baseline, std::span<const Run> candidate) {
+  std::vector<FigureDifference> figures;
+  for (const Metric& metric : step_metrics(baseline, candidate)) {
+    const std::vector<double> before = values_of(baseline, metric.name), after = values_of(candidate, metric.name);
+    const auto add = [&](const std::string& name, auto figure) {
+      figures.push_back({name, unit_of(metric.unit), before.empty() ? 0 : figure(before), after.empty() ? 0 : figure(after)});
+    };
+    if (metric.unit == MetricUnit::kBytes) {
+      add(metric.name, [](const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); });
+      continue;
+    }
+    add(metric.name, mean_of_values);
+    if (metric.name != "step") continue;
+    add("step.p50", [](const std::vector<double>& values) { return quantile_of(values, 0.5); });
+    add("step.p95", [](const std::vector<double>& values) { return quantile_of(values, 0.95); });
+  }
+  return figures;
+}
+
+ComparedSide side_of(std::span<const Run> runs) {
+  ComparedSide side;
+  std::set<std::string> devices, cpus, drivers;
+  for (const Run& run : runs) {
+    side.runs.push_back(run.name);
+    for (const RunStep& step : run.steps) {
+      side.steps += step.counts() && step.places != 0 ? 1 : 0;
+      side.warm_up += step.warm_up ? 1 : 0;
+    }
+    devices.insert(run.hardware.devices.begin(), run.hardware.devices.end());
+    if (!run.hardware.cpu.empty()) cpus.insert(run.hardware.cpu);
+    if (!run.hardware.driver.empty()) drivers.insert(run.hardware.driver);
+  }
+  const auto joined = [](const std::set<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+    return all;
+  };
+  side.devices.assign(devices.begin(), devices.end());
+  side.cpu = joined(cpus);
+  side.driver = joined(drivers);
+  return side;
+}
+
+void add_notes(std::span<const Run> runs, std::string_view side, std::vector<std::string>& notes) {
+  std::set<std::string> said;
+  for (const Run& run : runs)
+    for (const std::string& note : run.notes)
+      if (said.insert(note).second) notes.push_back(std::string(side) + ": " + note);
+}
+
+}  // namespace
+
+RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> candidate) {
+  RunDifference out;
+  out.baseline = side_of(baseline);
+  out.candidate = side_of(candidate);
+  out.figures = figures_of(baseline, candidate);
+  const Side before(baseline), after(candidate);
+  out.times = Differences(before, after).all();
+  add_notes(baseline, "baseline", out.notes);
+  add_notes(candidate, "candidate", out.notes);
+  if (out.baseline.devices != out.candidate.devices)
+    out.notes.emplace_back("the devices are not the same: times of kernels say more of them than of the program");
+  if (before.counted_steps == 0 || after.counted_steps == 0)
+    out.notes.emplace_back("a side has no step to compare");
+  return out;
+}
+
+}  // namespace rangefinder::compare
+
+namespace rangefinder {
+
+bool RunDifference::nothing_found() const noexcept {
+  const auto is_same = [](const TimeDifference& row) { return row.change_ns() == 0 && row.change == PathChange::kSame; };
+  const auto is_equal = [](const FigureDifference& row) { return row.baseline == row.candidate; };
+  return std::all_of(times.begin(), times.end(), is_same) && std::all_of(figures.begin(), figures.end(), is_equal);
+}
+
+const char* to_string(DifferenceBy by) noexcept {
+  switch (by) {
+    case DifferenceBy::kStep:
+      return "step";
+    case DifferenceBy::kPath:
+      return "path";
+    case DifferenceBy::kOperator:
+      return "operator";
+    case DifferenceBy::kKernelFamily:
+      return "kernel family";
+    case DifferenceBy::kCollective:
+      return "collective";
+  }
+  return "step";
+}
+
+const char* to_string(PathChange change) noexcept {
+  switch (change) {
+    case PathChange::kSame:
+      return "same";
+    case PathChange::kRenumbered:
+      return "renumbered";
+    case PathChange::kMoved:
+      return "moved";
+    case PathChange::kNew:
+      return "new";
+    case PathChange::kGone:
+      return "gone";
+  }
+  return "same";
+}
+
+}  // namespace rangefinder

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "compare/divided_rows.hpp"
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+
+namespace rangefinder::compare {
+namespace {
+
+constexpr std::size_t index_of(SubjectKind kind) noexcept { return static_cast<std::size_t>(kind); }
+
+std::uint32_t row_in(const std::vector<std::uint32_t>& rows, std::uint32_t number) noexcept {
+  return number < rows.size() ? rows[number] : std::uint32_t{kNone};
+}
+
+bool is_nothing(const Amounts& amounts) noexcept { return amounts == Amounts(); }
+
+}  // namespace
+
+DividedRows::DividedRows(const Side& baseline, const Side& candidate)
+    : baseline_(baseline), candidate_(candidate), paths_(align_paths(baseline.paths, candidate.paths)) {
+  rows_[index_of(SubjectKind::kStep)].resize(1);
+  sides_[index_of(SubjectKind::kStep)] = {{0, 0}};
+  auto& path_rows = rows_[index_of(SubjectKind::kPath)];
+  auto& path_sides = sides_[index_of(SubjectKind::kPath)];
+  path_rows.resize(candidate.paths.size() + baseline.paths.size());
+  for (std::uint32_t path = 0; path < candidate.paths.size(); ++path)
+    path_sides.emplace_back(paths_.baseline_of[path], path);
+  for (std::uint32_t path = 0; path < baseline.paths.size(); ++path) path_sides.emplace_back(path, kNone);
+  number_names(SubjectKind::kOperator, baseline.operators, candidate.operators);
+  number_names(SubjectKind::kKernelFamily, baseline.kernel_families, candidate.kernel_families);
+  number_names(SubjectKind::kCollective, baseline.collectives, candidate.collectives);
+
+  const std::vector<PairedCell> cells = paired_cells();
+  for (std::size_t first = 0; first < cells.size();) {
+    std::size_t last = first;
+    const auto place_of = [&](const PairedCell& cell) {
+      return std::pair(cell.row[index_of(SubjectKind::kPath)], cell.row[index_of(SubjectKind::kOperator)]);
+    };
+    while (last < cells.size() && place_of(cells[last]) == place_of(cells[first])) ++last;
+    add_place(std::span(cells).subspan(first, last - first));
+    first = last;
+  }
+}
+
+std::pair<std::uint32_t, std::uint32_t> DividedRows::sides_of(SubjectKind kind, std::uint32_t row) const noexcept {
+  return sides_[index_of(kind)][row];
+}
+
+void DividedRows::number_names(SubjectKind kind, const std::vector<std::string>& baseline,
+                               const std::vector<std::string>& candidate) {
+  std::unordered_map<std::string, std::uint32_t> known;
+  auto& sides = sides_[index_of(kind)];
+  const auto number = [&](const std::vector<std::string>& names, std::vector<std::uint32_t>& rows,
+                          std::uint32_t std::pair<std::uint32_t, std::uint32_t>::*side) {
+    for (const std::string& name : names) {
+      const auto [place, is_new] = known.try_emplace(name, static_cast<std::uint32_t>(sides.size()));
+      if (is_new) sides.emplace_back(kNone, kNone);
+      sides[place->second].*side = static_cast<std::uint32_t>(rows.size());
+      rows.push_back(place->second);
+    }
+  };
+  number(baseline, baseline_row_[index_of(kind)], &std::pair<std::uint32_t, std::uint32_t>::first);
+  number(candidate, candidate_row_[index_of(kind)], &std::pair<std::uint32_t, std::uint32_t>::second);
+  rows_[index_of(kind)].resize(sides.size());
+}
+
+std::uint32_t DividedRows::row_of_path(bool of_candidate, std::uint32_t path) const noexcept {
+  if (path == kNone || of_candidate) return path;
+  const std::uint32_t same = paths_.candidate_of[path];
+  return same != kNone ? same : static_cast<std::uint32_t>(candidate_.paths.size()) + path;
+}
+
+/// In order of path, operator, family and collective.
+std::vector<DividedRows::PairedCell> DividedRows::paired_cells() const {
+  std::vector<PairedCell> cells;
+  const auto add_side = [&](const Side& side, bool of_candidate) {
+    const auto& rows = of_candidate ? candidate_row_ : baseline_row_;
+    for (const Cell& cell : side.cells) {
+      PairedCell paired;
+      paired.row = {0, row_of_path(of_candidate, cell.path), row_in(rows[index_of(SubjectKind::kOperator)], cell.op),
+                    row_in(rows[index_of(SubjectKind::kKernelFamily)], cell.kernel_family),
+                    row_in(rows[index_of(SubjectKind::kCollective)], cell.collective)};
+      (of_candidate ? paired.candidate : paired.baseline) = cell.amounts;
+      cells.push_back(paired);
+    }
+  };
+  add_side(baseline_, false);
+  add_side(candidate_, true);
+  std::stable_sort(cells.begin(), cells.end(), [](const PairedCell& a, const PairedCell& b) { return a.row < b.row; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (kept != 0 && cells[kept - 1].row == cells[i].row) {
+      cells[kept - 1].baseline.add(cells[i].baseline);
+      cells[kept - 1].candidate.add(cells[i].candidate);
+    } else {
+      cells[kept++] = cells[i];
+    }
+  }
+  cells.resize(kept);
+  return cells;
+}
+
+DividedRow DividedRows::divided(const Amounts& baseline, const Amounts& candidate, bool is_there) const noexcept {
+  return {baseline, candidate,
+          divide(mean_of(baseline, baseline_.counted_steps), mean_of(candidate, candidate_.counted_steps), is_there),
+          true};
+}
+
+void DividedRows::add(SubjectKind kind, std::uint32_t row, const DividedRow& amounts) {
+  if (row == kNone) return;
+  DividedRow& to = rows_[index_of(kind)][row];
+  to.baseline.add(amounts.baseline);
+  to.candidate.add(amounts.candidate);
+  to.parts.add(amounts.parts);
+  to.occurs = true;
+}
+
+/// The cells of one operator in one path.
+void DividedRows::add_place(std::span<const PairedCell> cells) {
+  const auto& place = cells.front().row;
+  Amounts baseline, candidate;
+  for (const PairedCell& cell : cells) {
+    baseline.add(cell.baseline);
+    candidate.add(cell.candidate);
+  }
+  const std::uint32_t path = place[index_of(SubjectKind::kPath)], op = place[index_of(SubjectKind::kOperator)];
+  // What stands in no path and no operator is there in every run.
+  const bool is_there = (path == kNone && op == kNone) || (!is_nothing(baseline) && !is_nothing(candidate));
+  DividedRow whole{baseline, candidate, {}, true};
+  Amounts baseline_alone, candidate_alone;
+  for (const PairedCell& cell : cells) {
+    const std::uint32_t family = cell.row[index_of(SubjectKind::kKernelFamily)];
+    const bool is_work = family != kNone;
+    const bool on_both = !is_nothing(cell.baseline) && !is_nothing(cell.candidate);
+    const DividedRow row = divided(cell.baseline, cell.candidate, is_work ? on_both : is_there);
+    add(SubjectKind::kKernelFamily, family, row);
+    add(SubjectKind::kCollective, cell.row[index_of(SubjectKind::kCollective)], row);
+    if (is_work && !on_both) {
+      baseline_alone.add(cell.baseline);
+      candidate_alone.add(cell.candidate);
+    } else {
+      whole.parts.add(row.parts);
+    }
+  }
+  whole.parts.add(divided(baseline_alone, candidate_alone, baseline_alone.ops != 0 && candidate_alone.ops != 0).parts);
+  add(SubjectKind::kStep, 0, whole);
+  add(SubjectKind::kOperator, op, whole);
+  if (path != kNone) add_to_paths(path, whole, divided(baseline, {}, false), divided({}, candidate, false));
+}
+
+/// A path that was around it in the baseline alone lost it (`left`), one that is around it in the candidate alone got
+/// it (`come`); but a level that one side has and the other has not takes what both sides have of what is in it.
+void DividedRows::add_to_paths(std::uint32_t path, const DividedRow& whole, const DividedRow& left,
+                               const DividedRow& come) {
+  const auto [in_baseline, in_candidate] = sides_of(SubjectKind::kPath, path);
+  std::vector<std::uint32_t> around_baseline, around_candidate;
+  for (std::uint32_t at = in_baseline; at != kNone; at = baseline_.paths[at].around)
+    around_baseline.push_back(row_of_path(false, at));
+  for (std::uint32_t at = in_candidate; at != kNone; at = candidate_.paths[at].around)
+    around_candidate.push_back(at);
+  const auto is_in = [](const std::vector<std::uint32_t>& rows, std::uint32_t row) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  const auto is_on_both_sides = [&](std::uint32_t row) {
+    const auto& [baseline, candidate] = sides_of(SubjectKind::kPath, row);
+    return baseline != kNone && candidate != kNone;
+  };
+  for (const std::uint32_t row : around_baseline) {
+    const bool lost = is_on_both_sides(row) && !is_in(around_candidate, row);
+    add(SubjectKind::kPath, row, lost ? left : whole);
+  }
+  for (const std::uint32_t row : around_candidate) {
+    if (is_in(around_baseline, row)) continue;
+    add(SubjectKind::kPath, row, is_on_both_sides(row) ? come : whole);
+  }
+}
+
+}  // namespace rangefinder::compare
