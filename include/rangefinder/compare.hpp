@@ -64,8 +64,8 @@ enum class ChangeVerdict : std::uint8_t {
 /// path is what it, and all inside it, adds to the step.
 struct TimeDifference {
   DifferenceBy by = DifferenceBy::kStep;
-  std::string name;      ///< "train/forward"; of what is gone the baseline's
-  std::string was;       ///< the baseline's name where that is another one
+  std::string name;  ///< "train/forward"; of what is gone the baseline's
+  std::string was;   ///< the baseline's name where that is another one
   PathChange change = PathChange::kSame;
   std::int64_t baseline_ns = 0;   ///< mean of steps, and of devices
   std::int64_t candidate_ns = 0;  ///< likewise

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/json.hpp"
+#include "report/markdown.hpp"
 #include "report/table.hpp"
 
 #include <cstdint>
@@ -67,7 +68,6 @@ std::string goal_text(JsonView row);
 std::string ratio_text(double ratio);
 std::string ratio_text(JsonView ratio);
 
-/// The table in Markdown, with a heading row.
-std::string markdown_of(const report::Table& table);
+using report::markdown_of;
 
 }  // namespace rangefinder::bench

@@ -183,10 +183,12 @@ std::vector<FigureDifference> figures_of(std::span<const Run> baseline, std::spa
   for (const Metric& metric : step_metrics(baseline, candidate)) {
     const std::vector<double> before = values_of(baseline, metric.name), after = values_of(candidate, metric.name);
     const auto add = [&](const std::string& name, auto figure) {
-      figures.push_back({name, unit_of(metric.unit), before.empty() ? 0 : figure(before), after.empty() ? 0 : figure(after)});
+      figures.push_back(
+          {name, unit_of(metric.unit), before.empty() ? 0 : figure(before), after.empty() ? 0 : figure(after)});
     };
     if (metric.unit == MetricUnit::kBytes) {
-      add(metric.name, [](const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); });
+      add(metric.name,
+          [](const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); });
       continue;
     }
     add(metric.name, mean_of_values);
@@ -241,8 +243,7 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
   add_notes(candidate, "candidate", out.notes);
   if (out.baseline.devices != out.candidate.devices)
     out.notes.emplace_back("the devices are not the same: times of kernels say more of them than of the program");
-  if (before.counted_steps == 0 || after.counted_steps == 0)
-    out.notes.emplace_back("a side has no step to compare");
+  if (before.counted_steps == 0 || after.counted_steps == 0) out.notes.emplace_back("a side has no step to compare");
   return out;
 }
 
@@ -251,7 +252,9 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
 namespace rangefinder {
 
 bool RunDifference::nothing_found() const noexcept {
-  const auto is_same = [](const TimeDifference& row) { return row.change_ns() == 0 && row.change == PathChange::kSame; };
+  const auto is_same = [](const TimeDifference& row) {
+    return row.change_ns() == 0 && row.change == PathChange::kSame;
+  };
   const auto is_equal = [](const FigureDifference& row) { return row.baseline == row.candidate; };
   return std::all_of(times.begin(), times.end(), is_same) && std::all_of(figures.begin(), figures.end(), is_equal);
 }

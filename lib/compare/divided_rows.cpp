@@ -158,8 +158,7 @@ void DividedRows::add_to_paths(std::uint32_t path, const DividedRow& whole, cons
   std::vector<std::uint32_t> around_baseline, around_candidate;
   for (std::uint32_t at = in_baseline; at != kNone; at = baseline_.paths[at].around)
     around_baseline.push_back(row_of_path(false, at));
-  for (std::uint32_t at = in_candidate; at != kNone; at = candidate_.paths[at].around)
-    around_candidate.push_back(at);
+  for (std::uint32_t at = in_candidate; at != kNone; at = candidate_.paths[at].around) around_candidate.push_back(at);
   const auto is_in = [](const std::vector<std::uint32_t>& rows, std::uint32_t row) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
   };

@@ -96,9 +96,8 @@ double likeness(const std::vector<std::uint32_t>& a, const std::vector<std::uint
 using Paths = std::vector<std::uint32_t>;
 
 void put_in_order(const Tree& tree, Paths& paths) {
-  std::stable_sort(paths.begin(), paths.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return is_before(tree.nodes[a].name, tree.nodes[b].name);
-  });
+  std::stable_sort(paths.begin(), paths.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return is_before(tree.nodes[a].name, tree.nodes[b].name); });
 }
 
 class Aligner {

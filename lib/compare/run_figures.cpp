@@ -128,7 +128,7 @@ class RunReader {
   analysis::DeviceStates states_;
   RunCells cells_;
   Numbering operator_numbers_, family_numbers_, collective_numbers_;
-  std::int64_t busy_ns_ = 0;          // of all devices
+  std::int64_t busy_ns_ = 0;           // of all devices
   std::int64_t busy_in_steps_ns_ = 0;  // of that
   bool left_out_process_ = false;
 };
@@ -156,8 +156,8 @@ std::uint32_t RunReader::cell_of(ActivityIndex activity) {
   if (collective < timeline_.collectives.size()) {
     const CollectiveKind kind = timeline_.collectives.kind[collective];
     if (static_cast<std::size_t>(kind) < kCollectiveKinds)
-      key.collective = collective_numbers_.of(static_cast<std::size_t>(kind), run_.collectives,
-                                              [&] { return to_string(kind); });
+      key.collective =
+          collective_numbers_.of(static_cast<std::size_t>(kind), run_.collectives, [&] { return to_string(kind); });
   }
   return cells_.cell(key);
 }
@@ -342,8 +342,6 @@ void RunReader::add_facts() {
 
 }  // namespace
 
-Run figures_of(const Timeline& timeline, const RunOptions& options) {
-  return RunReader(timeline, options).read();
-}
+Run figures_of(const Timeline& timeline, const RunOptions& options) { return RunReader(timeline, options).read(); }
 
 }  // namespace rangefinder::compare

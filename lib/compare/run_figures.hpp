@@ -26,10 +26,10 @@ struct Hardware {
 };
 
 /// A part of the time of steps, in nanoseconds. Each moment of a step counts once: for what the device runs (of work at
-/// the same time computation counts before communication before copies, and of one kind what began first). Where it runs
-/// nothing because nothing was launched, for the range in which the thread is that marks the steps, and the operator of
-/// the thread that launches next; where it runs nothing for another reason, for the work that it waits for. Of a process
-/// without work on a device every moment is the host's.
+/// the same time computation counts before communication before copies, and of one kind what began first). Where it
+/// runs nothing because nothing was launched, for the range in which the thread is that marks the steps, and the
+/// operator of the thread that launches next; where it runs nothing for another reason, for the work that it waits for.
+/// Of a process without work on a device every moment is the host's.
 struct Amounts {
   std::uint64_t calls = 0;     ///< ranges or operators that began on the host
   std::uint64_t ops = 0;       ///< activities that began on the device
@@ -95,11 +95,11 @@ inline std::array<std::uint32_t, 4> key_of(const Cell& cell) noexcept {
 
 struct RunStep {
   std::int64_t number = 0;
-  bool warm_up = false;  ///< see analysis::warm_up_steps
-  bool skipped = false;  ///< its work was thrown away
-  std::uint32_t places = 0;      ///< devices (hosts of processes without) that have it
-  std::int64_t peak_bytes = -1;  ///< most that an allocator held on one device; -1: not known
-  std::int64_t computation_ns = 0;            ///< over all places, as all times of steps
+  bool warm_up = false;             ///< see analysis::warm_up_steps
+  bool skipped = false;             ///< its work was thrown away
+  std::uint32_t places = 0;         ///< devices (hosts of processes without) that have it
+  std::int64_t peak_bytes = -1;     ///< most that an allocator held on one device; -1: not known
+  std::int64_t computation_ns = 0;  ///< over all places, as all times of steps
   std::int64_t exposed_communication_ns = 0;
   std::int64_t exposed_memcpy_ns = 0;
   std::uint64_t items = 0;  ///< tokens, samples

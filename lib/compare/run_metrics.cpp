@@ -123,7 +123,8 @@ std::vector<double> values_of(const Run& run, const Subject* subject, ValueOf va
     Amounts amounts;
     if (subject != nullptr) {
       while (next < subject->by_step.size() && subject->by_step[next].first < step) ++next;
-      if (next < subject->by_step.size() && subject->by_step[next].first == step) amounts = subject->by_step[next].second;
+      if (next < subject->by_step.size() && subject->by_step[next].first == step)
+        amounts = subject->by_step[next].second;
     }
     if (run.steps[step].counts()) values.push_back(value_of(run.steps[step], amounts));
   }
@@ -225,8 +226,8 @@ std::vector<double> series_of(const Run& run, std::string_view metric) {
   }
   const std::optional<MetricName> name = parsed(metric);
   if (!name) return {};
-  const auto* const figure = std::find_if(kFigures.begin(), kFigures.end(),
-                                          [&](const Figure& known) { return known.name == name->figure; });
+  const auto* const figure =
+      std::find_if(kFigures.begin(), kFigures.end(), [&](const Figure& known) { return known.name == name->figure; });
   if (figure == kFigures.end() && !name->figure.empty()) return {};
   for (const Subject& subject : run.subjects) {
     if (subject.kind == SubjectKind::kStep || prefix_of(subject.kind) != name->kind) continue;

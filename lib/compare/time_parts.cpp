@@ -91,9 +91,8 @@ TimeDivision rounded_to(const TimeParts& parts, std::int64_t change_ns) noexcept
     *rounded[order[i]] = plus(*rounded[order[i]], 1);
   // What rounding of the two times themselves, or of numbers that a double cannot hold, leaves: to the largest.
   if (missing != 0) {
-    const auto largest = std::max_element(exact.begin(), exact.end(), [](double a, double b) {
-      return std::abs(a) < std::abs(b);
-    });
+    const auto largest =
+        std::max_element(exact.begin(), exact.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
     std::int64_t& part = *rounded[static_cast<std::size_t>(largest - exact.begin())];
     part = plus(part, missing);
   }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "base/colour.hpp"
+#include "base/text.hpp"
+#include "compare/difference.hpp"
+#include "compare/difference_tables.hpp"
+#include "compare/load_runs.hpp"
+#include "report/csv.hpp"
+#include "report/footer.hpp"
+#include "report/json.hpp"
+#include "report/markdown.hpp"
+#include "report/text_table.hpp"
+#include "report/wrapped.hpp"
+
+#include <rangefinder/compare.hpp>
+
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace rangefinder {
+namespace {
+
+constexpr std::array<DifferenceBy, 4> kTables{DifferenceBy::kPath, DifferenceBy::kOperator, DifferenceBy::kKernelFamily,
+                                              DifferenceBy::kCollective};
+
+/// The rows of one kind, which are one after the other.
+std::span<const TimeDifference> times_by(const RunDifference& difference, DifferenceBy by) {
+  const auto first = std::find_if(difference.times.begin(), difference.times.end(),
+                                  [by](const TimeDifference& row) { return row.by == by; });
+  const auto last =
+      std::find_if(first, difference.times.end(), [by](const TimeDifference& row) { return row.by != by; });
+  return {first, last};
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+  return base::with_thousands(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+/// "before.rfcap: 40 steps (3 of warm-up left out), NVIDIA H100"
+std::string text_of(const ComparedSide& side) {
+  std::string text = side.runs.empty() ? std::string("nothing") : base::printable(side.runs.front());
+  if (side.runs.size() > 1) text += " and " + counted(side.runs.size() - 1, "more run");
+  text += ": " + counted(side.steps, "step");
+  if (side.warm_up != 0) text += " (" + base::with_thousands(side.warm_up) + " of warm-up left out)";
+  std::string devices;
+  for (const std::string& device : side.devices)
+    if (!device.empty()) devices += ", " + base::printable(device);
+  text += side.devices.empty() ? ", no device" : devices;
+  if (!side.cpu.empty()) text += ", " + base::printable(side.cpu);
+  return text;
+}
+
+std::string title_of(DifferenceBy by) { return std::string("By ") + to_string(by); }
+
+// ---- text
+
+std::string text_of(const RunDifference& difference, const DiffTextOptions& options) {
+  const report::TextOptions text{options.utf8, options.colour, options.width};
+  const auto line = [&](const std::string& words, std::size_t indent) {
+    return report::wrapped(words, options.width, indent) + "\n";
+  };
+  const auto heading = [&](const std::string& words) {
+    return options.colour ? "\n" + std::string(base::colour::kBold) + words + std::string(base::colour::kPlain) + "\n"
+                          : "\n" + words + "\n";
+  };
+  std::string out = line("baseline   " + text_of(difference.baseline), 11) +
+                    line("candidate  " + text_of(difference.candidate), 11) + "\n" +
+                    line(compare::step_sentence(difference), 2);
+  if (difference.nothing_found()) {
+    out += "nothing is different\n";
+  } else {
+    out += heading("Steps") + report::to_text(compare::figures_table(difference), text);
+    for (const DifferenceBy by : kTables) {
+      const report::Table table = compare::times_table(times_by(difference, by), options.top);
+      if (table.row_count() != 0) out += heading(title_of(by)) + report::to_text(table, text);
+    }
+  }
+  report::Footer footer;
+  footer.notes = difference.notes;
+  const std::string notes = report::to_text(footer, text);
+  return notes.empty() ? out : out + "\n" + notes;
+}
+
+// ---- Markdown
+
+/// Of a sentence: names in it are no markup.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string markdown_of(const RunDifference& difference, const DiffTextOptions& options) {
+  std::string out = "**" + escaped(compare::step_sentence(difference)) +
+                    "**\n\n- baseline: " + escaped(text_of(difference.baseline)) +
+                    "\n- candidate: " + escaped(text_of(difference.candidate)) + "\n";
+  if (difference.nothing_found()) {
+    out += "\nNothing is different.\n";
+  } else {
+    out += "\n### Steps\n\n" + report::markdown_of(compare::figures_table(difference));
+    for (const DifferenceBy by : kTables) {
+      const report::Table table = compare::times_table(times_by(difference, by), options.top);
+      if (table.row_count() == 0) continue;
+      out += "\n### " + title_of(by) + "\n\n" + report::markdown_of(table);
+      if (table.hidden_rows() != 0) out += "\n" + counted(table.hidden_rows(), "more row") + "\n";
+    }
+  }
+  for (std::size_t i = 0; i < difference.notes.size(); ++i)
+    out += (i == 0 ? "\n- " : "- ") + escaped(base::printable(difference.notes[i])) + "\n";
+  return out;
+}
+
+// ---- JSON
+
+void append_member(std::string& out, std::string_view key, std::string_view text) {
+  base::append_json_string(out, key);
+  out += ": ";
+  base::append_json_string(out, text);
+}
+
+void append_strings(std::string& out, const std::vector<std::string>& texts) {
+  out += '[';
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i != 0) out += ", ";
+    base::append_json_string(out, texts[i]);
+  }
+  out += ']';
+}
+
+void append_side(std::string& out, const ComparedSide& side) {
+  out += "{\"runs\": ";
+  append_strings(out, side.runs);
+  out += ", \"steps\": " + std::to_string(side.steps) + ", \"warm_up_steps\": " + std::to_string(side.warm_up) +
+         ", \"devices\": ";
+  append_strings(out, side.devices);
+  out += ", ";
+  append_member(out, "cpu", side.cpu);
+  out += ", ";
+  append_member(out, "driver", side.driver);
+  out += '}';
+}
+
+/// Whole numbers without decimals, others as short as they read back.
+std::string number_text(double value) {
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general).ptr;
+  return std::string(text, end);
+}
+
+std::string_view unit_text(FigureUnit unit) noexcept {
+  switch (unit) {
+    case FigureUnit::kNanoseconds:
+      return "ns";
+    case FigureUnit::kBytes:
+      return "B";
+    case FigureUnit::kCount:
+      return "";
+    case FigureUnit::kPerSecond:
+      return "1/s";
+  }
+  return "";
+}
+
+std::string json_members(const RunDifference& difference) {
+  std::string out = "\"baseline\": ";
+  append_side(out, difference.baseline);
+  out += ",\n  \"candidate\": ";
+  append_side(out, difference.candidate);
+  out += ",\n  \"figures\": [";
+  for (std::size_t i = 0; i < difference.figures.size(); ++i) {
+    const FigureDifference& figure = difference.figures[i];
+    out += i == 0 ? "\n    {" : ",\n    {";
+    append_member(out, "name", figure.name);
+    out += ", ";
+    append_member(out, "unit", unit_text(figure.unit));
+    out +=
+        ", \"baseline\": " + number_text(figure.baseline) + ", \"candidate\": " + number_text(figure.candidate) + "}";
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+Result<RunDifference> compare_runs(const std::string& baseline, const std::string& candidate, const LoadOptions& load,
+                                   const CompareOptions& options) {
+  const compare::RunOptions run_options{options.projection};
+  const Result<std::vector<compare::Run>> before = compare::load_runs(baseline, load, run_options);
+  if (!before) return Error(before.error()).with_context("baseline");
+  const Result<std::vector<compare::Run>> after = compare::load_runs(candidate, load, run_options);
+  if (!after) return Error(after.error()).with_context("candidate");
+  return compare::difference_of(*before, *after);
+}
+
+Status write_difference(const RunDifference& difference, const DiffTextOptions& options,
+                        const std::function<bool(std::string_view)>& sink) {
+  const report::Sink checked = [&sink](std::string_view text) -> Status {
+    if (sink(text)) return {};
+    return Error(ErrorCode::kIo, "diff: cannot write the output");
+  };
+  switch (options.format) {
+    case DiffFormat::kText:
+      return checked(text_of(difference, options));
+    case DiffFormat::kMarkdown:
+      return checked(markdown_of(difference, options));
+    case DiffFormat::kCsv: {
+      report::CsvOptions csv;
+      csv.terminal = options.terminal;
+      return report::write_csv(compare::all_times_table(difference), csv, checked);
+    }
+    case DiffFormat::kJson:
+      break;
+  }
+  report::Footer footer;
+  footer.notes = difference.notes;
+  return report::write_json(compare::all_times_table(difference), "diff", footer, checked, json_members(difference));
+}
+
+}  // namespace rangefinder
