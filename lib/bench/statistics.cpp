@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/statistics.hpp"
 
+#include "base/random.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,22 +12,8 @@ namespace {
 
 constexpr int kDraws = 2000;
 
-/// SplitMix64: small, and the same on every standard library, which std::uniform_int_distribution is not.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t bound) {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % bound);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-double quantile_of_a_draw(std::span<const double> samples, double share, Random& random, std::vector<double>& scratch) {
+double quantile_of_a_draw(std::span<const double> samples, double share, base::Random& random,
+                          std::vector<double>& scratch) {
   scratch.resize(samples.size());
   for (double& value : scratch) value = samples[random.below(samples.size())];
   std::sort(scratch.begin(), scratch.end());
@@ -33,13 +21,6 @@ double quantile_of_a_draw(std::span<const double> samples, double share, Random&
 }
 
 }  // namespace
-
-double quantile(std::span<const double> sorted, double share) {
-  const double rank = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (rank - static_cast<double>(below));
-}
 
 Statistics statistics_of(std::span<const double> samples) {
   Statistics out;
@@ -78,7 +59,7 @@ double ratio_of_medians(std::span<const double> above, std::span<const double> b
 
 Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized, double share) {
   if (baseline.size() < kMinSamples || optimized.size() < kMinSamples) return {};
-  Random random(42);
+  base::Random random(42);
   std::vector<double> ratios, scratch;
   ratios.reserve(kDraws);
   for (int draw = 0; draw < kDraws; ++draw) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/quantile.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,9 +25,7 @@ struct Statistics {
 
 Statistics statistics_of(std::span<const double> samples);
 
-/// By linear interpolation between the ranks around it, as numpy does; `share` from 0 to 1, `sorted` ascending and not
-/// empty.
-double quantile(std::span<const double> sorted, double share);
+using base::quantile;
 
 /// quantile(above) / quantile(below); 0 where either has no samples or a quantile of 0.
 double ratio_of_quantiles(std::span<const double> above, std::span<const double> below, double share);

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "compare/statistics.hpp"
+
+#include "analysis/warm_up.hpp"
+#include "base/random.hpp"
+#include "compare/block_bootstrap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace rangefinder::compare {
+namespace {
+
+/// From so many runs on, runs alone are resampled: their figures already vary by what steps do, which a second stage
+/// would count again (Davison and Hinkley 1997, section 3.8). Of fewer runs the spread is hardly known, and the second
+/// stage keeps it from being taken for nothing.
+constexpr std::size_t kRunsThatTellAll = 8;
+/// Draws of steps of a side, over all of its runs. They give a standard error to 3 %; more would not be seen.
+constexpr std::size_t kDrawsOfSteps = 640;
+constexpr double kManyDegrees = 1e6;
+
+/// A squared standard error, with as many degrees of freedom as it was estimated with.
+struct Variance {
+  double value = 0;
+  double degrees = kManyDegrees;
+};
+
+/// By Satterthwaite's formula.
+Variance sum_of(const Variance& a, const Variance& b) {
+  const double sum = a.value + b.value;
+  const double parts = a.value * a.value / a.degrees + b.value * b.value / b.degrees;
+  return {sum, parts > 0 ? std::clamp(sum * sum / parts, 1.0, kManyDegrees) : kManyDegrees};
+}
+
+Variance scaled(const Variance& variance, double by) { return {variance.value * by, variance.degrees}; }
+
+struct Estimate {
+  double value = 0;
+  Variance variance;    ///< of `value`
+  Variance run_spread;  ///< of runs around it; only of several runs
+  std::size_t runs = 0;
+};
+
+double variance_of(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return values.size() > 1 ? squares / (n - 1) : 0;
+}
+
+/// The mean of the half in the middle, of values in ascending order: runs under load do not move it, and it tells more
+/// than the median, which is a single one of them.
+double middle_of(std::span<const double> sorted) {
+  const auto n = static_cast<double>(sorted.size());
+  const double first = n / 4, last = n - n / 4;
+  double sum = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const auto at = static_cast<double>(i);
+    sum += sorted[i] * std::max(0.0, std::min(at + 1, last) - std::max(at, first));
+  }
+  return sum / (last - first);
+}
+
+std::vector<std::span<const double>> runs_of(Side side) {
+  std::vector<std::span<const double>> runs;
+  for (const std::vector<double>& run : side)
+    if (!run.empty()) runs.emplace_back(run);
+  return runs;
+}
+
+Variance variance_within(std::span<const double> steps, Statistic statistic, base::Random& random) {
+  BlockBootstrap bootstrap(steps, statistic);
+  std::vector<double> draws(kDrawsOfSteps);
+  for (double& draw : draws) draw = bootstrap.draw(random);
+  const auto blocks = static_cast<double>(bootstrap.blocks());
+  if (blocks < 2) return {variance_of(draws), kManyDegrees};
+  // Draws vary by the spread around their own mean, which is less by this much.
+  return {variance_of(draws) * blocks / (blocks - 1), blocks - 1};
+}
+
+/// Of the middle of runs, when these are drawn with replacement.
+double resampled_runs(std::span<const double> sorted, int resamples, base::Random& random) {
+  std::vector<double> middles(static_cast<std::size_t>(resamples));
+  std::vector<std::uint32_t> counts(sorted.size());
+  std::vector<double> drawn;
+  for (double& middle : middles) {
+    std::fill(counts.begin(), counts.end(), 0u);
+    for (std::size_t i = 0; i < sorted.size(); ++i) ++counts[random.below(sorted.size())];
+    drawn.clear();
+    for (std::size_t i = 0; i < sorted.size(); ++i) drawn.insert(drawn.end(), counts[i], sorted[i]);
+    middle = middle_of(drawn);
+  }
+  return variance_of(middles);
+}
+
+/// The same, with the steps of each run that was drawn resampled too.
+double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs, Statistic statistic, int resamples,
+                                base::Random& random) {
+  const std::size_t each = kDrawsOfSteps / runs.size();
+  std::vector<double> figures;
+  for (const std::span<const double> steps : runs) {
+    BlockBootstrap bootstrap(steps, statistic);
+    for (std::size_t i = 0; i < each; ++i) figures.push_back(bootstrap.draw(random));
+  }
+  std::vector<double> middles(static_cast<std::size_t>(resamples));
+  std::vector<double> drawn(runs.size());
+  for (double& middle : middles) {
+    for (double& figure : drawn) figure = figures[random.below(figures.size())];
+    std::sort(drawn.begin(), drawn.end());
+    middle = middle_of(drawn);
+  }
+  return variance_of(middles);
+}
+
+Estimate estimate_of(Side side, Statistic statistic, const StatisticsOptions& options, base::Random& random) {
+  const std::vector<std::span<const double>> runs = runs_of(side);
+  Estimate out;
+  out.runs = runs.size();
+  if (runs.empty()) return out;
+  std::vector<double> figures;
+  for (const std::span<const double> steps : runs) figures.push_back(figure_of_run(steps, statistic));
+  std::sort(figures.begin(), figures.end());
+  out.value = middle_of(figures);
+  if (runs.size() == 1) {
+    out.variance = variance_within(runs.front(), statistic, random);
+    return out;
+  }
+  const int resamples = std::max(options.resamples, 2);
+  const double variance = runs.size() < kRunsThatTellAll ? resampled_runs_and_steps(runs, statistic, resamples, random)
+                                                         : resampled_runs(figures, resamples, random);
+  const auto count = static_cast<double>(runs.size());
+  // As within a run: the draws vary around the middle of these runs, not of all that there could be (Hesterberg 2015).
+  out.variance = {variance * count / (count - 1), count - 1};
+  out.run_spread = {variance_of(figures), count - 1};
+  return out;
+}
+
+/// A side of one run gets the spread of the other side's runs, as a share of the figure, or one that is assumed.
+Variance with_run_spread(const Estimate& estimate, const Estimate& other, Noise noise,
+                         const StatisticsOptions& options) {
+  if (estimate.runs != 1) return estimate.variance;
+  if (other.runs > 1) {
+    const double by = other.value != 0 ? estimate.value / other.value : 1;
+    return sum_of(estimate.variance, scaled(other.run_spread, by * by));
+  }
+  if (noise == Noise::kExact) return estimate.variance;
+  const double spread = options.assumed_run_spread * estimate.value;
+  return sum_of(estimate.variance, {spread * spread, kManyDegrees});
+}
+
+/// How many standard errors an interval reaches to each side.
+double reach_of(double confidence, double degrees) {
+  const double tail = (1 - confidence) / 2;
+  double low = 0, high = 1;
+  while (analysis::student_tail(high, degrees) > tail && high < 1e12) high *= 2;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (analysis::student_tail(middle, degrees) > tail ? low : high) = middle;
+  }
+  return high;
+}
+
+double p_value_of(double difference, const Variance& variance) {
+  if (difference == 0) return 1;
+  if (!(variance.value > 0)) return 0;
+  return 2 * analysis::student_tail(std::abs(difference) / std::sqrt(variance.value), variance.degrees);
+}
+
+Interval interval_around(double middle, const Variance& variance, double confidence) {
+  const double reach = variance.value > 0 ? reach_of(confidence, variance.degrees) * std::sqrt(variance.value) : 0;
+  return {middle - reach, middle + reach};
+}
+
+}  // namespace
+
+Change change_of(Side baseline, Side candidate, Statistic statistic, Noise noise, const StatisticsOptions& options) {
+  base::Random random(options.seed);
+  const Estimate before = estimate_of(baseline, statistic, options, random);
+  const Estimate after = estimate_of(candidate, statistic, options, random);
+  Change out;
+  out.baseline = before.value;
+  out.candidate = after.value;
+  out.baseline_runs = before.runs;
+  out.candidate_runs = after.runs;
+  out.run_spread_known = before.runs > 1 || after.runs > 1;
+  if (!out.measured()) return out;
+  const Variance of_before = with_run_spread(before, after, noise, options);
+  const Variance of_after = with_run_spread(after, before, noise, options);
+  const Variance both = sum_of(of_before, of_after);
+  out.difference = after.value - before.value;
+  out.difference_interval = interval_around(out.difference, both, options.confidence);
+  out.p_value = p_value_of(out.difference, both);
+  if (!(before.value > 0) || !(after.value > 0)) return out;
+  // In logarithms, in which a side that takes half and one that takes twice as long are equally far away.
+  const Variance relative =
+      sum_of(scaled(of_before, 1 / (before.value * before.value)), scaled(of_after, 1 / (after.value * after.value)));
+  const double log_ratio = std::log(after.value / before.value);
+  const Interval logs = interval_around(log_ratio, relative, options.confidence);
+  out.ratio = after.value / before.value;
+  out.ratio_interval = {std::exp(logs.low), std::exp(logs.high)};
+  out.p_value = p_value_of(log_ratio, relative);
+  return out;
+}
+
+std::size_t warm_up_of(std::span<const double> step_ns) {
+  std::vector<std::int64_t> whole;
+  whole.reserve(step_ns.size());
+  for (const double step : step_ns) whole.push_back(static_cast<std::int64_t>(step));
+  return analysis::warm_up_steps(whole);
+}
+
+std::vector<double> adjusted_p_values(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> out(p_values.size());
+  double least = 1;
+  for (std::size_t rank = order.size(); rank > 0; --rank) {
+    const double p = p_values[order[rank - 1]];
+    least = std::min(least, p * static_cast<double>(order.size()) / static_cast<double>(rank));
+    out[order[rank - 1]] = least;
+  }
+  return out;
+}
+
+std::string_view to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kSame:
+      return "same";
+    case Verdict::kBetter:
+      return "better";
+    case Verdict::kWorse:
+      return "worse";
+    case Verdict::kCannotTell:
+      break;
+  }
+  return "cannot tell";
+}
+
+Verdict verdict_of(const Change& change, double adjusted_p, const JudgeOptions& options) {
+  if (!change.measured()) return Verdict::kCannotTell;
+  const bool relative = change.ratio > 0;
+  const double threshold = relative ? options.threshold : 0;
+  const double low = relative ? change.ratio_interval.low - 1 : change.difference_interval.low;
+  const double high = relative ? change.ratio_interval.high - 1 : change.difference_interval.high;
+  if (low >= -threshold && high <= threshold) return Verdict::kSame;
+  if (adjusted_p > options.false_discovery_rate) return Verdict::kCannotTell;
+  if (low > threshold) return Verdict::kWorse;
+  if (high < -threshold) return Verdict::kBetter;
+  return Verdict::kCannotTell;
+}
+
+}  // namespace rangefinder::compare

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+// Whether a figure of two sides, each of one or more runs, differs by more than chance. Pure functions of numbers.
+namespace rangefinder::compare {
+
+/// What stands for a run: a figure of its steps.
+struct Statistic {
+  enum class Kind : std::uint8_t { kMean, kQuantile };
+  Kind kind = Kind::kQuantile;
+  double share = 0.5;  ///< of kQuantile, 0 to 1: 0.5 is the median, 0 the least
+
+  static constexpr Statistic mean() noexcept { return {Kind::kMean, 0}; }
+  static constexpr Statistic quantile(double share) noexcept { return {Kind::kQuantile, share}; }
+  friend bool operator==(const Statistic&, const Statistic&) = default;
+};
+
+/// Where the values of a metric come from, which decides whether a side of one run is widened.
+enum class Noise : std::uint8_t {
+  kTimed,  ///< times and rates: they vary from run to run, whatever the program does
+  kExact,  ///< counts and bytes: what the program did, and not how fast the machine was
+};
+
+struct StatisticsOptions {
+  double confidence = 0.95;  ///< of intervals, above 0 and below 1
+  int resamples = 2'000;     ///< of runs; within a run, fewer are enough (statistics.cpp says why)
+  std::uint64_t seed = 42;   ///< the same samples and seed give the same answer on every machine
+  /// The run-to-run standard deviation, as a share of the figure, that is taken where both sides are single runs and
+  /// nothing tells it. Where one side has several runs, the other gets that side's.
+  double assumed_run_spread = 0.02;
+};
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+/// The values of a metric on one side: of each run, those of its steps in order, without warm-up. A metric of a whole
+/// run (peak memory) has one value. Runs without values are left out.
+using Side = std::span<const std::vector<double>>;
+
+/// A figure of both sides, with what chance can make of the difference.
+struct Change {
+  double baseline = 0;  ///< the middle over runs of the statistic of a run; 0 where the side has no values
+  double candidate = 0;
+  double difference = 0;  ///< candidate - baseline
+  Interval difference_interval;
+  double ratio = 0;  ///< candidate / baseline; 0, with its interval: unknown, since one of them is not above 0
+  Interval ratio_interval;
+  double p_value = 1;  ///< two-sided, of no difference
+  std::size_t baseline_runs = 0;
+  std::size_t candidate_runs = 0;
+  /// False: both sides are single runs. Intervals of times are then widened by StatisticsOptions::assumed_run_spread.
+  bool run_spread_known = false;
+
+  bool measured() const noexcept { return baseline_runs > 0 && candidate_runs > 0; }
+};
+
+/// Compares the statistic of two sides.
+///
+/// A run's figure is the statistic of its steps, and a side's the middle of its runs: the mean of the half of them in
+/// the middle, which some runs under load do not move. Runs are resampled first, and then blocks of steps within them,
+/// since steps that follow each other are alike (block_length). The standard error that this gives is corrected for
+/// few runs, and intervals and p-values are Student's with as many degrees of freedom as runs allow (Welch).
+///
+/// 2,000 resamples of 20 runs of 200 steps a side take about a millisecond.
+Change change_of(Side baseline, Side candidate, Statistic statistic, Noise noise = Noise::kTimed,
+                 const StatisticsOptions& options = {});
+
+/// How many steps in a row are drawn together: after Politis and White (2004, corrected 2009) for the circular block
+/// bootstrap, from how far the autocorrelation of the steps reaches. 1 where they are independent; at most a third.
+std::size_t block_length(std::span<const double> steps);
+
+/// The statistic of a run's steps, of which there is at least one; quantiles as base::quantile has them.
+double figure_of_run(std::span<const double> steps, Statistic statistic);
+
+/// Steps that a comparison leaves out at the front: analysis::warm_up_steps of the times of all steps of a run.
+std::size_t warm_up_of(std::span<const double> step_ns);
+
+/// p-values corrected for how many there are, in the same order: with those of at most q called changes, the expected
+/// share of false ones among them is q at most (Benjamini and Hochberg 1995).
+std::vector<double> adjusted_p_values(std::span<const double> p_values);
+
+enum class Verdict : std::uint8_t {
+  kSame,        ///< the interval lies within the threshold
+  kBetter,      ///< lower by more than the threshold, and not by chance
+  kWorse,       ///< higher by more than the threshold, and not by chance
+  kCannotTell,  ///< the interval reaches across the threshold, or there is nothing to compare
+};
+
+/// "same", "better", "worse", "cannot tell".
+std::string_view to_string(Verdict verdict) noexcept;
+
+struct JudgeOptions {
+  double threshold = 0.005;            ///< changes that matter, as a share of the baseline
+  double false_discovery_rate = 0.01;  ///< of the p-values, adjusted for all metrics that are judged together
+};
+
+/// What to call a change of a metric of which less is better. `adjusted_p`: its member of adjusted_p_values. Of a
+/// baseline of 0, any difference is more than the threshold.
+Verdict verdict_of(const Change& change, double adjusted_p, const JudgeOptions& options = {});
+
+}  // namespace rangefinder::compare
