@@ -2,6 +2,7 @@
 #include "analysis/step_rules.hpp"
 
 #include "base/text.hpp"
+#include "base/wildcard.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,27 +17,8 @@ static_assert(std::size(kNames) == kStepParts);
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Goes back to the last `*` only, which is enough, so that no pattern takes more than a product of the two lengths.
 bool fits(std::string_view pattern, std::string_view name) noexcept {
-  std::size_t at = 0;
-  std::size_t from = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t matched = 0;
-  while (from < name.size()) {
-    if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      matched = from;
-    } else if (at < pattern.size() && lower(pattern[at]) == lower(name[from])) {
-      ++at, ++from;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      from = ++matched;
-    } else {
-      return false;
-    }
-  }
-  while (at < pattern.size() && pattern[at] == '*') ++at;
-  return at == pattern.size();
+  return base::fits_wildcard(pattern, name, [](char a, char b) { return lower(a) == lower(b); });
 }
 
 /// Calls `use` with what is between the separators, empty pieces left out.
