@@ -63,7 +63,7 @@ double middle_of(std::span<const double> sorted) {
   return sum / (last - first);
 }
 
-std::vector<std::span<const double>> runs_of(Side side) {
+std::vector<std::span<const double>> runs_of(Samples side) {
   std::vector<std::span<const double>> runs;
   for (const std::vector<double>& run : side)
     if (!run.empty()) runs.emplace_back(run);
@@ -114,7 +114,7 @@ double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs
   return variance_of(middles);
 }
 
-Estimate estimate_of(Side side, Statistic statistic, const StatisticsOptions& options, base::Random& random) {
+Estimate estimate_of(Samples side, Statistic statistic, const StatisticsOptions& options, base::Random& random) {
   const std::vector<std::span<const double>> runs = runs_of(side);
   Estimate out;
   out.runs = runs.size();
@@ -175,7 +175,7 @@ Interval interval_around(double middle, const Variance& variance, double confide
 
 }  // namespace
 
-Change change_of(Side baseline, Side candidate, Statistic statistic, Noise noise, const StatisticsOptions& options) {
+Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise, const StatisticsOptions& options) {
   base::Random random(options.seed);
   const Estimate before = estimate_of(baseline, statistic, options, random);
   const Estimate after = estimate_of(candidate, statistic, options, random);

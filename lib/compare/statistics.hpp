@@ -43,7 +43,7 @@ struct Interval {
 
 /// The values of a metric on one side: of each run, those of its steps in order, without warm-up. A metric of a whole
 /// run (peak memory) has one value. Runs without values are left out.
-using Side = std::span<const std::vector<double>>;
+using Samples = std::span<const std::vector<double>>;
 
 /// A figure of both sides, with what chance can make of the difference.
 struct Change {
@@ -70,7 +70,7 @@ struct Change {
 /// few runs, and intervals and p-values are Student's with as many degrees of freedom as runs allow (Welch).
 ///
 /// 2,000 resamples of 20 runs of 200 steps a side take about a millisecond.
-Change change_of(Side baseline, Side candidate, Statistic statistic, Noise noise = Noise::kTimed,
+Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTimed,
                  const StatisticsOptions& options = {});
 
 /// How many steps in a row are drawn together: after Politis and White (2004, corrected 2009) for the circular block
