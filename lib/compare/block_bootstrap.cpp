@@ -76,9 +76,12 @@ std::size_t block_length(std::span<const double> steps) {
 double figure_of_run(std::span<const double> steps, Statistic statistic) {
   if (statistic.kind == Statistic::Kind::kMean)
     return std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
-  std::vector<double> sorted(steps.begin(), steps.end());
-  std::sort(sorted.begin(), sorted.end());
-  return base::quantile(sorted, statistic.share);
+  std::vector<double> values(steps.begin(), steps.end());
+  const base::QuantileRank rank = base::quantile_rank(values.size(), statistic.share);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(rank.below);
+  std::nth_element(values.begin(), below, values.end());
+  if (rank.part == 0) return *below;
+  return *below + (*std::min_element(below + 1, values.end()) - *below) * rank.part;
 }
 
 BlockBootstrap::BlockBootstrap(std::span<const double> steps, Statistic statistic)

@@ -4,8 +4,6 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +44,8 @@ struct Part {
 };
 
 Error problem_at(std::string_view rule, std::size_t at, std::string_view what) {
-  return {ErrorCode::kInvalidArgument, fmt::format("rule \"{}\", column {}: {}", base::printable(rule), at + 1, what)};
+  return {ErrorCode::kInvalidArgument,
+          "rule \"" + base::printable(rule) + "\", column " + std::to_string(at + 1) + ": " + std::string(what)};
 }
 
 std::optional<Statistic> statistic_of(std::string_view word) noexcept {
@@ -79,7 +78,7 @@ Status read_metric(std::string_view rule, Part part, GateRule& out) {
       part.text = part.text.substr(0, dot);
     } else if (looks_like_percentile(word)) {
       return problem_at(rule, part.at + dot + 1,
-                        fmt::format("there is no percentile {}; they go from p0 to p100", base::printable(word)));
+                        "there is no percentile " + base::printable(word) + "; they go from p0 to p100");
     }
   }
   out.metric = part.text;
@@ -92,9 +91,9 @@ Status read_limit(std::string_view rule, Part part, GateRule& out) {
     return problem_at(rule, part.at, "there is no >= and no <=; write > or <");
   if (part.text.empty()) return problem_at(rule, part.at, "a limit is missing, such as +2% or +100MiB");
   if (part.text.front() != '+' && part.text.front() != '-')
-    return problem_at(rule, part.at,
-                      fmt::format("a limit is a change from the baseline and begins with + or -; write +{}",
-                                  base::printable(part.text)));
+    return problem_at(
+        rule, part.at,
+        "a limit is a change from the baseline and begins with + or -; write +" + base::printable(part.text));
   const std::size_t digits = std::min(part.text.find_first_not_of("0123456789.", 1), part.text.size());
   const std::optional<double> number = base::number_in<double>(part.text.substr(1, digits - 1));
   if (!number) return problem_at(rule, part.at + 1, "a number is missing behind the sign, as in +2%");
@@ -103,9 +102,8 @@ Status read_limit(std::string_view rule, Part part, GateRule& out) {
       std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitWord& word) { return word.word == unit.text; });
   if (known == kUnits.end())
     return problem_at(rule, unit.at,
-                      fmt::format("there is no unit \"{}\"; there are %, ns, us, ms, s, B, KiB, MiB, GiB, and none for "
-                                  "counts",
-                                  base::printable(unit.text)));
+                      "there is no unit \"" + base::printable(unit.text) +
+                          "\"; there are %, ns, us, ms, s, B, KiB, MiB, GiB, and none for counts");
   out.unit = known->unit;
   out.limit = *number * known->factor * (part.text.front() == '-' ? -1 : 1);
   return {};
@@ -142,7 +140,7 @@ Statistic default_statistic(MetricUnit unit) noexcept {
 
 std::string name_of(Statistic statistic) {
   if (statistic.kind == Statistic::Kind::kMean) return "mean";
-  return fmt::format("p{}", std::lround(statistic.share * 100));
+  return "p" + std::to_string(std::lround(statistic.share * 100));
 }
 
 bool fits(LimitUnit limit, MetricUnit metric) noexcept {

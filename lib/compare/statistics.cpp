@@ -82,15 +82,23 @@ Variance variance_within(std::span<const double> steps, Statistic statistic, bas
 
 /// Of the middle of runs, when these are drawn with replacement.
 double resampled_runs(std::span<const double> sorted, int resamples, base::Random& random) {
+  const std::size_t n = sorted.size();
+  // What the values before one count for: a draw is counted, not sorted.
+  std::vector<double> weight_before(n + 1);
+  const auto count = static_cast<double>(n);
+  for (std::size_t i = 0; i <= n; ++i)
+    weight_before[i] = (std::clamp(static_cast<double>(i), count / 4, count - count / 4) - count / 4) / (count / 2);
   std::vector<double> middles(static_cast<std::size_t>(resamples));
-  std::vector<std::uint32_t> counts(sorted.size());
-  std::vector<double> drawn;
+  std::vector<std::uint32_t> counts(n);
   for (double& middle : middles) {
     std::fill(counts.begin(), counts.end(), 0u);
-    for (std::size_t i = 0; i < sorted.size(); ++i) ++counts[random.below(sorted.size())];
-    drawn.clear();
-    for (std::size_t i = 0; i < sorted.size(); ++i) drawn.insert(drawn.end(), counts[i], sorted[i]);
-    middle = middle_of(drawn);
+    for (std::size_t i = 0; i < n; ++i) ++counts[random.below(n)];
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t after = before + counts[i];
+      middle += sorted[i] * (weight_before[after] - weight_before[before]);
+      before = after;
+    }
   }
   return variance_of(middles);
 }
@@ -175,7 +183,8 @@ Interval interval_around(double middle, const Variance& variance, double confide
 
 }  // namespace
 
-Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise, const StatisticsOptions& options) {
+Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
+                 const StatisticsOptions& options) {
   base::Random random(options.seed);
   const Estimate before = estimate_of(baseline, statistic, options, random);
   const Estimate after = estimate_of(candidate, statistic, options, random);
@@ -207,7 +216,7 @@ Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise
 std::size_t warm_up_of(std::span<const double> step_ns) {
   std::vector<std::int64_t> whole;
   whole.reserve(step_ns.size());
-  for (const double step : step_ns) whole.push_back(static_cast<std::int64_t>(step));
+  for (const double step : step_ns) whole.push_back(static_cast<std::int64_t>(std::clamp(step, 0.0, 9e18)));
   return analysis::warm_up_steps(whole);
 }
 
