@@ -145,8 +145,14 @@ void DividedRows::add_place(std::span<const PairedCell> cells) {
     }
   }
   whole.parts.add(divided(baseline_alone, candidate_alone, baseline_alone.ops != 0 && candidate_alone.ops != 0).parts);
-  add(SubjectKind::kStep, 0, whole);
   add(SubjectKind::kOperator, op, whole);
+  if (path != kNone && op == kNone) {  // calls of a path are its own
+    DividedRow& row = rows_[index_of(SubjectKind::kPath)][path];
+    row.baseline.calls += baseline.calls;
+    row.candidate.calls += candidate.calls;
+  }
+  whole.baseline.calls = whole.candidate.calls = baseline.calls = candidate.calls = 0;
+  add(SubjectKind::kStep, 0, whole);
   if (path != kNone) add_to_paths(path, whole, divided(baseline, {}, false), divided({}, candidate, false));
 }
 

@@ -71,9 +71,11 @@ void RunCells::add_subjects(Run& run) const {
   };
   for (const Entry& entry : entries_) {
     const CellKey& key = keys_[entry.cell];
-    add(SubjectKind::kStep, 0, entry);
+    Entry of_those_around = entry;  // whose calls are their own
+    of_those_around.amounts.calls = 0;
+    add(SubjectKind::kStep, 0, of_those_around);
     for (std::uint32_t path = key.path; path != kNone; path = run.paths[path].around)
-      add(SubjectKind::kPath, path, entry);
+      add(SubjectKind::kPath, path, path == key.path && key.op == kNone ? entry : of_those_around);
     add(SubjectKind::kOperator, key.op, entry);
     add(SubjectKind::kKernelFamily, key.kernel_family, entry);
     add(SubjectKind::kCollective, key.collective, entry);

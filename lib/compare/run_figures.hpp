@@ -31,7 +31,7 @@ struct Hardware {
 /// operator of the thread that launches next; where it runs nothing for another reason, for the work that it waits for.
 /// Of a process without work on a device every moment is the host's.
 struct Amounts {
-  std::uint64_t calls = 0;     ///< ranges or operators that began on the host
+  std::uint64_t calls = 0;     ///< of the range or operator itself; 0 of what runs on over several steps
   std::uint64_t ops = 0;       ///< activities that began on the device
   std::int64_t work_ns = 0;    ///< durations of activities, added up
   std::int64_t hidden_ns = 0;  ///< of work_ns, what is hidden: other work counts at that moment

@@ -148,7 +148,7 @@ void append_side(std::string& out, const ComparedSide& side) {
 /// Whole numbers without decimals, others as short as they read back.
 std::string number_text(double value) {
   char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general).ptr;
+  const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
   return std::string(text, end);
 }
 
