@@ -55,7 +55,7 @@ enum class ChangeVerdict : std::uint8_t {
   kSame,
   kBetter,
   kWorse,
-  kCannotTell,  ///< it may be chance: more runs or steps would tell
+  kCannotTell,  ///< it may be chance: more runs or steps would tell. Also of less than 0.1 % of a step
 };
 
 /// What counts for something in a step, on both sides. Each moment of a step counts once: for the work that the device
@@ -70,6 +70,11 @@ struct TimeDifference {
   std::int64_t baseline_ns = 0;   ///< mean of steps, and of devices
   std::int64_t candidate_ns = 0;  ///< likewise
   TimeDivision division;          ///< adds up to change_ns()
+  /// Whether the change is more than chance, by the lower quartile of steps, which load on the machine moves least, and
+  /// with all rows of the comparison taken together (Benjamini and Hochberg). docs/how-to/compare-two-runs.md has more.
+  ChangeVerdict verdict = ChangeVerdict::kCannotTell;
+  std::int64_t low_ns = 0;  ///< the change of that quartile is between these, with 95 % confidence
+  std::int64_t high_ns = 0;
   double baseline_calls = 0;      ///< of the range or operator, a step
   double candidate_calls = 0;
   double baseline_ops = 0;  ///< device operations a step
@@ -150,6 +155,8 @@ RANGEFINDER_EXPORT Status write_difference(const RunDifference& difference, cons
 
 /// "path", "kernel family"; static.
 RANGEFINDER_EXPORT const char* to_string(DifferenceBy by) noexcept;
+/// "same", "better", "worse", "cannot tell"; static.
+RANGEFINDER_EXPORT const char* to_string(ChangeVerdict verdict) noexcept;
 /// "same", "renumbered", "moved", "new", "gone"; static.
 RANGEFINDER_EXPORT const char* to_string(PathChange change) noexcept;
 

@@ -9,6 +9,7 @@
 #include <rangefinder/analysis/hang.hpp>
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/capture.hpp>
+#include <rangefinder/compare.hpp>
 #include <rangefinder/doctor.hpp>
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/health.hpp>

@@ -2,14 +2,25 @@
 #include "compare/difference.hpp"
 
 #include "compare/divided_rows.hpp"
+#include "compare/gate_rule.hpp"
+#include "compare/metric_changes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
 
 namespace rangefinder::compare {
 namespace {
+
+constexpr std::int64_t kLeastShare = 1'000;  // of a step, of rows that are judged
+
+std::int64_t to_ns(double value) noexcept {
+  constexpr double kMost = 9.2e18;
+  return std::isfinite(value) ? static_cast<std::int64_t>(std::llround(std::clamp(value, -kMost, kMost))) : 0;
+}
 
 constexpr std::array<std::pair<SubjectKind, DifferenceBy>, kSubjectKinds> kSections{{
     {SubjectKind::kStep, DifferenceBy::kStep},
@@ -35,6 +46,20 @@ PathChange change_of(PathFate fate) noexcept {
   return PathChange::kSame;
 }
 
+ChangeVerdict verdict_of(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kSame:
+      return ChangeVerdict::kSame;
+    case Verdict::kBetter:
+      return ChangeVerdict::kBetter;
+    case Verdict::kWorse:
+      return ChangeVerdict::kWorse;
+    case Verdict::kCannotTell:
+      return ChangeVerdict::kCannotTell;
+  }
+  return ChangeVerdict::kCannotTell;
+}
+
 std::string joined_names(const std::vector<std::string_view>& from_inside) {
   std::string text;
   for (auto name = from_inside.rbegin(); name != from_inside.rend(); ++name)
@@ -54,20 +79,53 @@ class Differences {
       : baseline_(baseline), candidate_(candidate), rows_(baseline, candidate) {}
 
   std::vector<TimeDifference> all() const {
-    std::vector<TimeDifference> out;
+    std::vector<NumberedDifference> rows;
     for (const auto& [kind, by] : kSections) {
-      const auto first = static_cast<std::ptrdiff_t>(out.size());
-      const std::vector<DividedRow>& rows = rows_.rows(kind);
-      for (std::uint32_t row = 0; row < rows.size(); ++row)
-        if (rows[row].occurs) out.push_back(difference(kind, by, row));
-      std::stable_sort(out.begin() + first, out.end(), [](const TimeDifference& a, const TimeDifference& b) {
-        return rank(a) != rank(b) ? rank(a) > rank(b) : a.name < b.name;
+      const auto first = static_cast<std::ptrdiff_t>(rows.size());
+      const std::vector<DividedRow>& divided = rows_.rows(kind);
+      for (std::uint32_t row = 0; row < divided.size(); ++row)
+        if (divided[row].occurs) rows.push_back({kind, row, difference(kind, by, row)});
+      std::stable_sort(rows.begin() + first, rows.end(), [](const NumberedDifference& a, const NumberedDifference& b) {
+        return rank(a.time) != rank(b.time) ? rank(a.time) > rank(b.time) : a.time.name < b.time.name;
       });
     }
+    judge(rows);
+    std::vector<TimeDifference> out;
+    out.reserve(rows.size());
+    for (NumberedDifference& row : rows) out.push_back(std::move(row.time));
     return out;
   }
 
  private:
+  struct NumberedDifference {
+    SubjectKind kind;
+    std::uint32_t row;  // of DividedRows
+    TimeDifference time;
+  };
+
+  /// Rows that are too short to matter are left alone: they would only make it harder to tell of others.
+  void judge(std::vector<NumberedDifference>& rows) const {
+    if (rows.empty()) return;
+    const auto longer = [](const TimeDifference& time) { return std::max(time.baseline_ns, time.candidate_ns); };
+    const std::int64_t least_ns = longer(rows.front().time) / kLeastShare;  // the first row is the step
+    const Metric metric{"time"};
+    ChangeJudge judge(run_speeds(baseline_.runs, candidate_.runs), {});
+    std::vector<TimeDifference*> judged;
+    for (NumberedDifference& row : rows) {
+      if (longer(row.time) <= least_ns) continue;
+      const auto [in_baseline, in_candidate] = rows_.sides_of(row.kind, row.row);
+      judge.add(baseline_.series(row.kind, in_baseline), candidate_.series(row.kind, in_candidate), metric,
+                default_statistic(metric.unit));
+      judged.push_back(&row.time);
+    }
+    const std::vector<JudgedChange> changes = judge.judged();
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      judged[i]->verdict = verdict_of(changes[i].verdict);
+      judged[i]->low_ns = to_ns(changes[i].change.difference_interval.low);
+      judged[i]->high_ns = to_ns(changes[i].change.difference_interval.high);
+    }
+  }
+
   /// The greatest change first; of those without the longest.
   static std::pair<std::uint64_t, std::int64_t> rank(const TimeDifference& row) noexcept {
     const std::int64_t change = row.change_ns();
@@ -243,6 +301,10 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
   add_notes(candidate, "candidate", out.notes);
   if (out.baseline.devices != out.candidate.devices)
     out.notes.emplace_back("the devices are not the same: times of kernels say more of them than of the program");
+  if (baseline.size() == 1 && candidate.size() == 1)
+    out.notes.emplace_back(
+        "each side is one run: by how much runs differ that are alike is not known, and 2 % is assumed; more runs a side "
+        "tell more");
   if (before.counted_steps == 0 || after.counted_steps == 0) out.notes.emplace_back("a side has no step to compare");
   return out;
 }
@@ -273,6 +335,20 @@ const char* to_string(DifferenceBy by) noexcept {
       return "collective";
   }
   return "step";
+}
+
+const char* to_string(ChangeVerdict verdict) noexcept {
+  switch (verdict) {
+    case ChangeVerdict::kSame:
+      return "same";
+    case ChangeVerdict::kBetter:
+      return "better";
+    case ChangeVerdict::kWorse:
+      return "worse";
+    case ChangeVerdict::kCannotTell:
+      return "cannot tell";
+  }
+  return "cannot tell";
 }
 
 const char* to_string(PathChange change) noexcept {

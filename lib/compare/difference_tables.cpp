@@ -110,6 +110,7 @@ Table times_table(std::span<const TimeDifference> times, std::size_t top) {
   add_division(columns);
   const bool has_remarks =
       std::any_of(times.begin(), times.end(), [](const Row& row) { return is_changed(row) && !remark(row).empty(); });
+  columns.text("Verdict", [](const Row& row) { return report::CellText(to_string(row.verdict)); }).if_room(1);
   if (has_remarks) columns.text("Remark", remark).if_room(1);
   Table table = columns.table();
   std::size_t left_out = 0;
@@ -130,9 +131,12 @@ Table all_times_table(const RunDifference& difference) {
   columns.text("By", [](const Row& row) { return report::CellText(to_string(row.by)); });
   columns.text("Name", [](const Row& row) { return row.name; }).naming_rows();
   columns.text("Was", [](const Row& row) { return report::if_that(!row.was.empty(), row.was); });
-  columns.text("Fate", [](const Row& row) { return report::CellText(to_string(row.change)); });
+  columns.text("Became", [](const Row& row) { return report::CellText(to_string(row.change)); });
   add_times(columns);
   add_division(columns);
+  columns.text("Verdict", [](const Row& row) { return report::CellText(to_string(row.verdict)); });
+  columns.time("Change low", &Row::low_ns);
+  columns.time("Change high", &Row::high_ns);
   columns.decimal("Baseline calls", "", 2, [](const Row& row) { return hundredths(row.baseline_calls); });
   columns.decimal("Candidate calls", "", 2, [](const Row& row) { return hundredths(row.candidate_calls); });
   columns.decimal("Baseline ops", "", 2, [](const Row& row) { return hundredths(row.baseline_ops); });

@@ -23,7 +23,12 @@ import unittest
 COMMAND = ""
 INPUTS = ""
 BYTES_APART = 0
-VERBS = ["record", "report", "export", "view", "info", "query", "mcp", "fleet", "check", "doctor", "bench", "measure-peaks", "completion"]
+VERBS = ["record", "report", "export", "view", "info", "query", "mcp", "fleet", "diff", "check", "doctor", "bench", "measure-peaks", "completion"]
+
+# A trace with one step of 100 us and a range in it that takes %d us.
+STEPS_OF = """{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 100},
+{"ph": "X", "cat": "user_annotation", "name": "forward", "pid": 1, "tid": 1, "ts": 10, "dur": %d}]}"""
 
 
 def environment(**more):
@@ -295,6 +300,41 @@ class Verbs(CommandTest):
         self.assertNotEqual(wrong.code, 0)
         self.assertIn("--at needs --format memory_viz", wrong.err)
         self.assertFalse((self.folder / "x.json").exists())
+
+    def test_diff_shows_what_is_different_and_exits_with_0(self):
+        text = self.succeeds("diff", "whole.rfcap", "whole.rfcap").out
+        self.assertIn("nothing is different", text)
+        self.write("before.json", STEPS_OF % 30)
+        self.write("after.json", STEPS_OF % 50)
+        self.assertIn("+20.00 us", self.succeeds("diff", "before.json", "after.json").out)
+        found = json.loads(self.succeeds("diff", "before.json", "after.json", "--json").out)
+        self.assertEqual(found["schema_version"], 2)
+        row = next(row for row in found["rows"] if row["name"] == "forward")
+        self.assertEqual((row["by"], row["change_ns"], row["host_ns"]), ("path", 20_000, 20_000))
+        self.assertEqual(found["baseline"]["runs"], ["before.json"])
+        self.assertEqual(self.succeeds("diff", "before.json", "after.json", "--format", "json").out,
+                         self.succeeds("diff", "before.json", "after.json", "--json").out)
+        rows = list(csv.DictReader(io.StringIO(self.succeeds("diff", "before.json", "after.json", "--format", "csv").out)))
+        self.assertEqual([row["Name"] for row in rows if row["By"] == "path"], ["forward"])
+        markdown = self.succeeds("diff", "before.json", "after.json", "--format", "markdown").out
+        self.assertIn("| forward | 30.00 us | 50.00 us | 20.00 us |", markdown)
+
+    def test_diff_takes_folders_of_runs(self):
+        for name, length in (("before", 30), ("after", 50)):
+            (self.folder / name).mkdir()
+            for run in range(3):
+                self.write(f"{name}/{run}.json", STEPS_OF % (length + run))
+        found = json.loads(self.succeeds("diff", "before", "after", "--json").out)
+        self.assertEqual([len(found[side]["runs"]) for side in ("baseline", "candidate")], [3, 3])
+        self.assertEqual(next(row["change_ns"] for row in found["rows"] if row["name"] == "forward"), 20_000)
+
+    def test_diff_names_what_it_cannot_compare(self):
+        self.assertIn("nothing.rfcap", self.fails(2, "diff", "whole.rfcap", "nothing.rfcap"))
+        self.assertIn("candidate", self.fails(2, "diff", "whole.rfcap", "nothing.rfcap"))
+        self.assertIn("choose one", self.fails(2, "diff", "whole.rfcap", "whole.rfcap", "--json", "--format", "csv"))
+        self.fails(2, "diff", "whole.rfcap")
+        (self.folder / "empty").mkdir()
+        self.assertIn("empty", self.fails(2, "diff", "empty", "whole.rfcap"))
 
     def test_info_says_what_is_in_a_file(self):
         self.assertIn("ended by the program", " ".join(self.succeeds("info", "whole.rfcap").out.split()))

@@ -223,6 +223,8 @@ void write_all(const std::string& folder) {
   job("hung", {hung(0), hung(1), hung(2), hung(3)});
   job("slow", docs_test::job_with_slow_rank());
   job("stages", docs_test::pipeline_job());
+  job("before", docs_test::runs_of_training(false));
+  job("after", docs_test::runs_of_training(true));
 }
 
 }  // namespace

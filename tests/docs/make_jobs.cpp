@@ -147,4 +147,52 @@ std::vector<CaptureBuilder> pipeline_job() {
   return ranks;
 }
 
+namespace {
+
+/// One step of a training on a device, which begins at `t`; gives when it ends. `extra_ns`: what the machine took longer.
+std::int64_t add_training_step(CaptureBuilder& capture, std::int64_t t, bool changed, std::int64_t extra_ns) {
+  std::int64_t host = t, device = t;
+  const auto kernel = [&](const char* name, std::int64_t lasts_ns) {
+    capture.launch(host + 5 * kUs);
+    const std::int64_t begin = std::max(device, host + 10 * kUs);
+    capture.kernel(name, begin, device = begin + lasts_ns + extra_ns);
+    host += 20 * kUs;
+  };
+  const auto layer = [&](int number, std::int64_t product_ns) {
+    const std::int64_t begin = host;
+    kernel("ampere_sgemm_128x64_tn", product_ns);
+    kernel("void at::native::vectorized_elementwise_kernel<4>()", 120 * kUs);
+    capture.range("layers." + std::to_string(number), begin, host);
+  };
+  capture.range("data", host, host + 150 * kUs);
+  host += 150 * kUs;
+  const std::int64_t forward = host;
+  layer(0, 800 * kUs);
+  layer(1, changed ? 1'000 * kUs : 800 * kUs);
+  if (changed) layer(2, 400 * kUs);
+  if (changed) capture.range("encoder", forward, host);
+  capture.range("forward", forward, host + 5 * kUs);
+  host = std::max(host + 5 * kUs, device);
+  if (changed) capture.range("log", host, host + 90 * kUs);
+  return host + (changed ? 90 * kUs : 0) + 10 * kUs;
+}
+
+}  // namespace
+
+std::vector<CaptureBuilder> runs_of_training(bool changed) {
+  std::vector<CaptureBuilder> runs(5);
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    CaptureBuilder& capture = runs[run];
+    capture.h100().meta("program", "train");
+    std::int64_t t = 1'000 * kUs;
+    capture.step(0, t);
+    for (std::uint32_t step = 0; step < 24; ++step) {
+      const auto noise = static_cast<std::int64_t>((step * 7 + run * 3) % 5) * 400;
+      t = add_training_step(capture, t, changed, noise);
+      capture.step(step + 1, t);
+    }
+  }
+  return runs;
+}
+
 }  // namespace docs_test
