@@ -127,9 +127,9 @@ Result<GateRule> parse_gate_rule(std::string_view text) {
 Statistic default_statistic(MetricUnit unit) noexcept {
   switch (unit) {
     case MetricUnit::kNanoseconds:
-      return Statistic::quantile(0.25);
+      return Statistic::quantile(0.10);
     case MetricUnit::kPerSecond:
-      return Statistic::quantile(0.75);
+      return Statistic::quantile(0.90);
     case MetricUnit::kBytes:
       return Statistic::quantile(1);
     case MetricUnit::kCount:

@@ -181,7 +181,25 @@ Interval interval_around(double middle, const Variance& variance, double confide
   return {middle - reach, middle + reach};
 }
 
+/// One-sided, of no excess.
+double chance_of(double excess, const Uncertainty& uncertainty) {
+  if (!(uncertainty.error > 0)) return excess > 0 ? 0 : 1;
+  const double tail = analysis::student_tail(std::abs(excess) / uncertainty.error, uncertainty.degrees);
+  return excess > 0 ? tail : 1 - tail;
+}
+
+Uncertainty uncertainty_of(const Variance& variance) noexcept { return {std::sqrt(variance.value), variance.degrees}; }
+
 }  // namespace
+
+double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
+  if (!change.measured()) return 1;
+  const double sign = above ? 1 : -1;
+  if (limit.is_share && change.ratio > 0 && limit.change > -1)
+    return chance_of(sign * (std::log(change.ratio) - std::log1p(limit.change)), change.of_log_ratio);
+  const double amount = limit.is_share ? limit.change * change.baseline : limit.change;
+  return chance_of(sign * (change.difference - amount), change.of_difference);
+}
 
 Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
                  const StatisticsOptions& options) {
@@ -199,6 +217,7 @@ Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise
   const Variance of_after = with_run_spread(after, before, noise, options);
   const Variance both = sum_of(of_before, of_after);
   out.difference = after.value - before.value;
+  out.of_difference = uncertainty_of(both);
   out.difference_interval = interval_around(out.difference, both, options.confidence);
   out.p_value = p_value_of(out.difference, both);
   if (!(before.value > 0) || !(after.value > 0)) return out;
@@ -208,6 +227,7 @@ Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise
   const double log_ratio = std::log(after.value / before.value);
   const Interval logs = interval_around(log_ratio, relative, options.confidence);
   out.ratio = after.value / before.value;
+  out.of_log_ratio = uncertainty_of(relative);
   out.ratio_interval = {std::exp(logs.low), std::exp(logs.high)};
   out.p_value = p_value_of(log_ratio, relative);
   return out;

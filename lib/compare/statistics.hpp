@@ -41,6 +41,12 @@ struct Interval {
   double high = 0;
 };
 
+/// How much chance moves a figure: a standard error, with as many degrees of freedom as it was estimated with.
+struct Uncertainty {
+  double error = 0;
+  double degrees = 0;
+};
+
 /// The values of a metric on one side: of each run, those of its steps in order, without warm-up. A metric of a whole
 /// run (peak memory) has one value. Runs without values are left out.
 using Samples = std::span<const std::vector<double>>;
@@ -51,9 +57,11 @@ struct Change {
   double candidate = 0;
   double difference = 0;  ///< candidate - baseline
   Interval difference_interval;
+  Uncertainty of_difference;
   double ratio = 0;  ///< candidate / baseline; 0, with its interval: unknown, since one of them is not above 0
   Interval ratio_interval;
-  double p_value = 1;  ///< two-sided, of no difference
+  Uncertainty of_log_ratio;  ///< of the natural logarithm of the ratio
+  double p_value = 1;        ///< two-sided, of no difference
   std::size_t baseline_runs = 0;
   std::size_t candidate_runs = 0;
   /// False: both sides are single runs. Intervals of times are then widened by StatisticsOptions::assumed_run_spread.
@@ -72,6 +80,17 @@ struct Change {
 /// 2,000 resamples of 20 runs of 200 steps a side take about a millisecond.
 Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTimed,
                  const StatisticsOptions& options = {});
+
+/// A change that matters, with its sign: a share of the baseline (0.02 is 2 %), or an amount in the metric's unit.
+struct Limit {
+  double change = 0;
+  bool is_share = true;
+};
+
+/// Chance that a change which is not above the limit looks as far above it as this one (`above`), or that one which is
+/// not below it looks as far below: one-sided p-values. Of a ratio that is not known, the share is one of the
+/// baseline's amount.
+double chance_if_not_beyond(const Change& change, const Limit& limit, bool above);
 
 /// How many steps in a row are drawn together: after Politis and White (2004, corrected 2009) for the circular block
 /// bootstrap, from how far the autocorrelation of the steps reaches. 1 where they are independent; at most a third.
