@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compare/difference.hpp"
 
+#include "compare/compared_side.hpp"
 #include "compare/divided_rows.hpp"
 #include "compare/gate_rule.hpp"
 #include "compare/metric_changes.hpp"
@@ -257,30 +258,6 @@ std::vector<FigureDifference> figures_of(std::span<const Run> baseline, std::spa
   return figures;
 }
 
-ComparedSide side_of(std::span<const Run> runs) {
-  ComparedSide side;
-  std::set<std::string> devices, cpus, drivers;
-  for (const Run& run : runs) {
-    side.runs.push_back(run.name);
-    for (const RunStep& step : run.steps) {
-      side.steps += step.counts() && step.places != 0 ? 1 : 0;
-      side.warm_up += step.warm_up ? 1 : 0;
-    }
-    devices.insert(run.hardware.devices.begin(), run.hardware.devices.end());
-    if (!run.hardware.cpu.empty()) cpus.insert(run.hardware.cpu);
-    if (!run.hardware.driver.empty()) drivers.insert(run.hardware.driver);
-  }
-  const auto joined = [](const std::set<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-    return all;
-  };
-  side.devices.assign(devices.begin(), devices.end());
-  side.cpu = joined(cpus);
-  side.driver = joined(drivers);
-  return side;
-}
-
 void add_notes(std::span<const Run> runs, std::string_view side, std::vector<std::string>& notes) {
   std::set<std::string> said;
   for (const Run& run : runs)
@@ -292,8 +269,8 @@ void add_notes(std::span<const Run> runs, std::string_view side, std::vector<std
 
 RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> candidate) {
   RunDifference out;
-  out.baseline = side_of(baseline);
-  out.candidate = side_of(candidate);
+  out.baseline = compared_side(baseline);
+  out.candidate = compared_side(candidate);
   out.figures = figures_of(baseline, candidate);
   const Side before(baseline), after(candidate);
   out.times = Differences(before, after).all();

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "capture/capture_reader.hpp"
+#include "compare/baseline_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -88,6 +89,8 @@ Result<std::vector<Run>> load_each(const std::vector<std::string>& paths, const 
 }  // namespace
 
 Result<std::vector<Run>> load_runs(const std::string& path, const LoadOptions& load, const RunOptions& options) {
+  if (is_baseline_file(path))
+    return read_baseline_file(path, load.max_memory_bytes != 0 ? load.max_memory_bytes : default_max_memory());
   if (!base::is_directory(path)) return load_each({path}, load, options, nullptr);
   Result<std::vector<std::string>> files = recordings_in(path);
   if (!files) return std::move(files).error();

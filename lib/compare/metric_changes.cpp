@@ -14,17 +14,6 @@ using SeriesOfRuns = std::vector<std::vector<double>>;
 /// Metrics of what may be missing in a run: "path:train", and not "step".
 bool is_of_subject(std::string_view metric) noexcept { return metric.find(':') != std::string_view::npos; }
 
-Noise noise_of(MetricUnit unit) noexcept {
-  return unit == MetricUnit::kBytes || unit == MetricUnit::kCount ? Noise::kExact : Noise::kTimed;
-}
-
-SeriesOfRuns at_usual_speed(Samples runs, const std::vector<double>& speeds) {
-  SeriesOfRuns out(runs.begin(), runs.end());
-  for (std::size_t run = 0; run < out.size() && run < speeds.size(); ++run)
-    for (double& value : out[run]) value /= speeds[run];
-  return out;
-}
-
 SeriesOfRuns one_value_a_run(const std::vector<double>& values) {
   SeriesOfRuns out;
   for (const double value : values) out.push_back({value});
@@ -37,6 +26,17 @@ Verdict turned(Verdict verdict) noexcept {
 }
 
 }  // namespace
+
+Noise noise_of(MetricUnit unit) noexcept {
+  return unit == MetricUnit::kBytes || unit == MetricUnit::kCount ? Noise::kExact : Noise::kTimed;
+}
+
+std::vector<std::vector<double>> at_usual_speed(Samples runs, const std::vector<double>& speeds) {
+  SeriesOfRuns out(runs.begin(), runs.end());
+  for (std::size_t run = 0; run < out.size() && run < speeds.size(); ++run)
+    for (double& value : out[run]) value /= speeds[run];
+  return out;
+}
 
 ChangeJudge::ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options)
     : speeds_(std::move(speeds)), options_(options) {}

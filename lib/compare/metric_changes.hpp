@@ -27,6 +27,12 @@ struct RunSpeeds {
 };
 RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candidate);
 
+/// The values of each run divided by its speed.
+std::vector<std::vector<double>> at_usual_speed(Samples runs, const std::vector<double>& speeds);
+
+/// What varies in values of a unit.
+Noise noise_of(MetricUnit unit) noexcept;
+
 struct ComparisonOptions {
   StatisticsOptions statistics;
   JudgeOptions judge;
