@@ -280,7 +280,8 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
     out.notes.emplace_back("the devices are not the same: times of kernels say more of them than of the program");
   if (baseline.size() == 1 && candidate.size() == 1)
     out.notes.emplace_back(
-        "each side is one run: by how much runs differ that are alike is not known, and 2 % is assumed; more runs a side "
+        "each side is one run: by how much runs differ that are alike is not known, and 2 % is assumed; more runs a "
+        "side "
         "tell more");
   if (before.counted_steps == 0 || after.counted_steps == 0) out.notes.emplace_back("a side has no step to compare");
   return out;

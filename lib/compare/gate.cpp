@@ -80,8 +80,7 @@ class Gate {
     for (const Question& question : questions_) {
       const Limit limit = limit_of(*question.rule);
       chances.push_back(chance_if_not_beyond(question.change, limit, question.rule->above));
-      if (question.relative)
-        chances.push_back(chance_if_not_beyond(*question.relative, limit, question.rule->above));
+      if (question.relative) chances.push_back(chance_if_not_beyond(*question.relative, limit, question.rule->above));
     }
     const std::vector<double> adjusted = adjusted_p_values(chances);
     auto next = adjusted.begin();
@@ -144,7 +143,8 @@ class Gate {
     out.limit = rule.limit;
     fill_figures(question.change, out);
     if (!question.change.measured()) {
-      out.reason = question.change.baseline_runs == 0 ? "the baseline does not have it" : "the candidate does not have it";
+      out.reason =
+          question.change.baseline_runs == 0 ? "the baseline does not have it" : "the candidate does not have it";
       return out;
     }
     const double most = (1 - options_.confidence) / 2;

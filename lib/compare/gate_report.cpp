@@ -76,8 +76,8 @@ std::string hidden_text(const GateResult& result) {
   const auto hidden = std::count_if(result.checks.begin(), result.checks.end(),
                                     [](const GateCheck& check) { return !is_shown(check); });
   if (hidden == 0) return {};
-  return base::with_thousands(static_cast<std::uint64_t>(hidden)) + " more found by * " +
-         (hidden == 1 ? "is" : "are") + " within the limit";
+  return base::with_thousands(static_cast<std::uint64_t>(hidden)) + " more found by * " + (hidden == 1 ? "is" : "are") +
+         " within the limit";
 }
 
 std::string gate_text(const GateResult& result, const GateTextOptions& options) {
@@ -97,7 +97,7 @@ std::string gate_markdown(const GateResult& result) {
   if (table.row_count() != 0) out += "\n" + report::markdown_of(table);
   if (const std::string hidden = hidden_text(result); !hidden.empty()) out += "\n" + hidden + ".\n";
   out += "\nBaseline: " + side_text(result.baseline) + ". Candidate: " + side_text(result.candidate) + ".\n";
-  for (const std::string& note : result.notes) out += "- " + report::markdown_sentence(note) + "\n";
+  for (const std::string& note : result.notes) out += "- " + report::markdown_text(base::printable(note)) + "\n";
   return out;
 }
 

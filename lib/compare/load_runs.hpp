@@ -11,8 +11,8 @@
 
 namespace rangefinder::compare {
 
-/// The runs of a path: a file is one, but a baseline (baseline_file.hpp) has those that were saved; of a folder, each folder in it is one, and its files are one job where each is of
-/// another rank, and else a run each.
+/// The runs of a path: a file is one, but a baseline (baseline_file.hpp) has those that were saved; of a folder, each
+/// folder in it is one, and its files are one job where each is of another rank, and else a run each.
 ///
 /// Errors: as of load_timeline.
 /// Memory: as of the largest run.

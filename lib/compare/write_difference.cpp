@@ -85,20 +85,10 @@ std::string text_of(const RunDifference& difference, const DiffTextOptions& opti
 
 // ---- Markdown
 
-/// Of a sentence: names in it are no markup.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string markdown_of(const RunDifference& difference, const DiffTextOptions& options) {
-  std::string out = "**" + escaped(compare::step_sentence(difference)) +
-                    "**\n\n- baseline: " + escaped(text_of(difference.baseline)) +
-                    "\n- candidate: " + escaped(text_of(difference.candidate)) + "\n";
+  std::string out = "**" + report::markdown_text(compare::step_sentence(difference)) +
+                    "**\n\n- baseline: " + report::markdown_text(text_of(difference.baseline)) +
+                    "\n- candidate: " + report::markdown_text(text_of(difference.candidate)) + "\n";
   if (difference.nothing_found()) {
     out += "\nNothing is different.\n";
   } else {
@@ -111,7 +101,7 @@ std::string markdown_of(const RunDifference& difference, const DiffTextOptions& 
     }
   }
   for (std::size_t i = 0; i < difference.notes.size(); ++i)
-    out += (i == 0 ? "\n- " : "- ") + escaped(base::printable(difference.notes[i])) + "\n";
+    out += (i == 0 ? "\n- " : "- ") + report::markdown_text(base::printable(difference.notes[i])) + "\n";
   return out;
 }
 

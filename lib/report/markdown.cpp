@@ -7,6 +7,15 @@
 
 namespace rangefinder::report {
 
+std::string markdown_text(std::string_view printable_text) {
+  std::string out;
+  for (const char c : printable_text) {
+    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string markdown_of(const Table& table) {
   // A name such as vector<float> is no HTML.
   const auto cell = [](std::string text) {
