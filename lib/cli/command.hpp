@@ -48,6 +48,7 @@ void add_query(CLI::App& app, Common& common, int& result);
 void add_mcp(CLI::App& app, Common& common, int& result);
 void add_fleet(CLI::App& app, Common& common, int& result);
 void add_diff(CLI::App& app, Common& common, int& result);
+void add_gate(CLI::App& app, Common& common, int& result);
 void add_check(CLI::App& app, Common& common, int& result);
 void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);

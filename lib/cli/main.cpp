@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   cli::add_mcp(app, common, result);
   cli::add_fleet(app, common, result);
   cli::add_diff(app, common, result);
+  cli::add_gate(app, common, result);
   cli::add_check(app, common, result);
   cli::add_doctor(app, common, result);
   cli::add_bench(app, common, result);

@@ -14,6 +14,7 @@ enum ExitCode : int {
   kFindings = 1,    ///< a check found something, as grep and diff do
   kUsage = 2,       ///< wrong use, or input that cannot be read
   kIncomplete = 3,  ///< readable but incomplete, only with --strict
+  kUndecided = 4,   ///< gate: the data do not decide
   kInternal = 70,
 };
 

@@ -14,7 +14,7 @@ constexpr std::size_t kFewestPaths = 5;
 /// The times of shorter paths are mostly chance.
 constexpr double kLeastShare = 0.01;
 
-double middle_of(std::vector<double> values) {
+double median_of_values(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return base::quantile(values, 0.5);
 }
@@ -47,10 +47,10 @@ void leave_out_short(std::span<const Run> runs, std::size_t count, FiguresByPath
   for (const Run& run : runs)
     if (const std::vector<double> series = series_of(run, "step"); !series.empty())
       steps.push_back(figure_of_run(series, default_statistic(MetricUnit::kNanoseconds)));
-  const double least = steps.empty() ? 0 : middle_of(steps) * kLeastShare;
+  const double least = steps.empty() ? 0 : median_of_values(steps) * kLeastShare;
   std::erase_if(figures, [&](const auto& path) {
     const std::vector<double>& each = path.second;
-    return each.size() != count || middle_of(each) < least || *std::min_element(each.begin(), each.end()) <= 0;
+    return each.size() != count || median_of_values(each) < least || *std::min_element(each.begin(), each.end()) <= 0;
   });
 }
 
@@ -66,13 +66,13 @@ RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candida
   if (figures.size() < kFewestPaths) return out;
   out.paths = figures.size();
   for (auto& [path, each] : figures) {
-    const double usual = middle_of(each);
+    const double usual = median_of_values(each);
     for (double& figure : each) figure /= usual;
   }
   for (std::size_t run = 0; run < baseline.size() + candidate.size(); ++run) {
     std::vector<double> of_run;
     for (const auto& [path, each] : figures) of_run.push_back(each[run]);
-    const double speed = middle_of(std::move(of_run));
+    const double speed = median_of_values(std::move(of_run));
     if (run < baseline.size())
       out.baseline[run] = speed;
     else
