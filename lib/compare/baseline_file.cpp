@@ -149,6 +149,7 @@ void code_cells(Coder& coder, std::vector<Cell>& cells) {
   column(coder, cells, &Cell::op);
   column(coder, cells, &Cell::kernel_family);
   column(coder, cells, &Cell::collective);
+  column(coder, cells, &Cell::kernel);
   code_amounts(coder, cells, [](Cell& cell) -> Amounts& { return cell.amounts; });
 }
 

@@ -14,6 +14,17 @@ std::uint32_t row_in(const std::vector<std::uint32_t>& rows, std::uint32_t numbe
   return number < rows.size() ? rows[number] : std::uint32_t{kNone};
 }
 
+/// Calls `use` for each run of cells with equal keys.
+template <typename Cells, typename KeyOf, typename Use>
+void for_each_group(Cells cells, KeyOf key_of_cell, Use use) {
+  for (std::size_t first = 0; first < cells.size();) {
+    std::size_t last = first + 1;
+    while (last < cells.size() && key_of_cell(cells[last]) == key_of_cell(cells[first])) ++last;
+    use(cells.subspan(first, last - first));
+    first = last;
+  }
+}
+
 bool is_nothing(const Amounts& amounts) noexcept { return amounts == Amounts(); }
 
 }  // namespace
@@ -33,15 +44,10 @@ DividedRows::DividedRows(const Side& baseline, const Side& candidate)
   number_names(SubjectKind::kCollective, baseline.collectives, candidate.collectives);
 
   const std::vector<PairedCell> cells = paired_cells();
-  for (std::size_t first = 0; first < cells.size();) {
-    std::size_t last = first;
-    const auto place_of = [&](const PairedCell& cell) {
-      return std::pair(cell.row[index_of(SubjectKind::kPath)], cell.row[index_of(SubjectKind::kOperator)]);
-    };
-    while (last < cells.size() && place_of(cells[last]) == place_of(cells[first])) ++last;
-    add_place(std::span(cells).subspan(first, last - first));
-    first = last;
-  }
+  const auto place_of = [](const PairedCell& cell) {
+    return std::pair(cell.row[index_of(SubjectKind::kPath)], cell.row[index_of(SubjectKind::kOperator)]);
+  };
+  for_each_group(std::span(cells), place_of, [this](std::span<const PairedCell> place) { add_place(place); });
 }
 
 std::pair<std::uint32_t, std::uint32_t> DividedRows::sides_of(SubjectKind kind, std::uint32_t row) const noexcept {
@@ -72,7 +78,7 @@ std::uint32_t DividedRows::row_of_path(bool of_candidate, std::uint32_t path) co
   return same != kNone ? same : static_cast<std::uint32_t>(candidate_.paths.size()) + path;
 }
 
-/// In order of path, operator, family and collective.
+/// In order of path, operator, family, collective and kernel.
 std::vector<DividedRows::PairedCell> DividedRows::paired_cells() const {
   std::vector<PairedCell> cells;
   const auto add_side = [&](const Side& side, bool of_candidate) {
@@ -82,16 +88,19 @@ std::vector<DividedRows::PairedCell> DividedRows::paired_cells() const {
       paired.row = {0, row_of_path(of_candidate, cell.path), row_in(rows[index_of(SubjectKind::kOperator)], cell.op),
                     row_in(rows[index_of(SubjectKind::kKernelFamily)], cell.kernel_family),
                     row_in(rows[index_of(SubjectKind::kCollective)], cell.collective)};
+      paired.kernel = cell.kernel;
       (of_candidate ? paired.candidate : paired.baseline) = cell.amounts;
       cells.push_back(paired);
     }
   };
   add_side(baseline_, false);
   add_side(candidate_, true);
-  std::stable_sort(cells.begin(), cells.end(), [](const PairedCell& a, const PairedCell& b) { return a.row < b.row; });
+  const auto key = [](const PairedCell& cell) { return std::tie(cell.row, cell.kernel); };
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const PairedCell& a, const PairedCell& b) { return key(a) < key(b); });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (kept != 0 && cells[kept - 1].row == cells[i].row) {
+    if (kept != 0 && key(cells[kept - 1]) == key(cells[i])) {
       cells[kept - 1].baseline.add(cells[i].baseline);
       cells[kept - 1].candidate.add(cells[i].candidate);
     } else {
@@ -108,6 +117,10 @@ DividedRow DividedRows::divided(const Amounts& baseline, const Amounts& candidat
           true};
 }
 
+DividedRow DividedRows::divided_if_on_both(const PairedCell& cell) const noexcept {
+  return divided(cell.baseline, cell.candidate, cell.baseline.ops != 0 && cell.candidate.ops != 0);
+}
+
 void DividedRows::add(SubjectKind kind, std::uint32_t row, const DividedRow& amounts) {
   if (row == kNone) return;
   DividedRow& to = rows_[index_of(kind)][row];
@@ -119,41 +132,62 @@ void DividedRows::add(SubjectKind kind, std::uint32_t row, const DividedRow& amo
 
 /// The cells of one operator in one path.
 void DividedRows::add_place(std::span<const PairedCell> cells) {
-  const auto& place = cells.front().row;
+  const auto& rows = cells.front().row;
   Amounts baseline, candidate;
   for (const PairedCell& cell : cells) {
     baseline.add(cell.baseline);
     candidate.add(cell.candidate);
   }
-  const std::uint32_t path = place[index_of(SubjectKind::kPath)], op = place[index_of(SubjectKind::kOperator)];
-  // What stands in no path and no operator is there in every run.
-  const bool is_there = (path == kNone && op == kNone) || (!is_nothing(baseline) && !is_nothing(candidate));
-  DividedRow whole{baseline, candidate, {}, true};
-  Amounts baseline_alone, candidate_alone;
-  for (const PairedCell& cell : cells) {
-    const std::uint32_t family = cell.row[index_of(SubjectKind::kKernelFamily)];
-    const bool is_work = family != kNone;
-    const bool on_both = !is_nothing(cell.baseline) && !is_nothing(cell.candidate);
-    const DividedRow row = divided(cell.baseline, cell.candidate, is_work ? on_both : is_there);
-    add(SubjectKind::kKernelFamily, family, row);
-    add(SubjectKind::kCollective, cell.row[index_of(SubjectKind::kCollective)], row);
-    if (is_work && !on_both) {
-      baseline_alone.add(cell.baseline);
-      candidate_alone.add(cell.candidate);
-    } else {
-      whole.parts.add(row.parts);
-    }
-  }
-  whole.parts.add(divided(baseline_alone, candidate_alone, baseline_alone.ops != 0 && candidate_alone.ops != 0).parts);
-  add(SubjectKind::kOperator, op, whole);
+  const std::uint32_t path = rows[index_of(SubjectKind::kPath)], op = rows[index_of(SubjectKind::kOperator)];
+  DividedRow place{baseline, candidate, {}, true};
+  PairedCell alone;  // work whose family is on one side only
+  for_each_group(
+      cells, [](const PairedCell& cell) { return cell.row; },
+      [&](std::span<const PairedCell> of_family) {
+        if (of_family.front().row[index_of(SubjectKind::kKernelFamily)] != kNone)
+          return add_family(of_family, place, alone);
+        // Time without work. What stands in no path and no operator is there in every run.
+        const bool is_there = (path == kNone && op == kNone) || (!is_nothing(baseline) && !is_nothing(candidate));
+        for (const PairedCell& cell : of_family)
+          place.parts.add(divided(cell.baseline, cell.candidate, is_there).parts);
+      });
+  place.parts.add(divided_if_on_both(alone).parts);
+  add(SubjectKind::kOperator, op, place);
   if (path != kNone && op == kNone) {  // calls of a path are its own
     DividedRow& row = rows_[index_of(SubjectKind::kPath)][path];
     row.baseline.calls += baseline.calls;
     row.candidate.calls += candidate.calls;
   }
-  whole.baseline.calls = whole.candidate.calls = baseline.calls = candidate.calls = 0;
-  add(SubjectKind::kStep, 0, whole);
-  if (path != kNone) add_to_paths(path, whole, divided(baseline, {}, false), divided({}, candidate, false));
+  place.baseline.calls = place.candidate.calls = baseline.calls = candidate.calls = 0;
+  add(SubjectKind::kStep, 0, place);
+  if (path != kNone) add_to_paths(path, place, divided(baseline, {}, false), divided({}, candidate, false));
+}
+
+/// Kernels of one family and collective in a place, to which their parts are added; or they are put to what is `alone`.
+void DividedRows::add_family(std::span<const PairedCell> cells, DividedRow& place, PairedCell& alone) {
+  DividedRow family{{}, {}, {}, true};
+  PairedCell unmatched;
+  for (const PairedCell& cell : cells) {
+    family.baseline.add(cell.baseline);
+    family.candidate.add(cell.candidate);
+    if (is_nothing(cell.baseline) || is_nothing(cell.candidate)) {
+      unmatched.baseline.add(cell.baseline);
+      unmatched.candidate.add(cell.candidate);
+    } else {
+      family.parts.add(divided(cell.baseline, cell.candidate, true).parts);
+    }
+  }
+  place.parts.add(family.parts);
+  const DividedRow others = divided_if_on_both(unmatched);
+  family.parts.add(others.parts);
+  if (is_nothing(unmatched.baseline) != is_nothing(unmatched.candidate)) {
+    alone.baseline.add(unmatched.baseline);
+    alone.candidate.add(unmatched.candidate);
+  } else {
+    place.parts.add(others.parts);
+  }
+  add(SubjectKind::kKernelFamily, cells.front().row[index_of(SubjectKind::kKernelFamily)], family);
+  add(SubjectKind::kCollective, cells.front().row[index_of(SubjectKind::kCollective)], family);
 }
 
 /// A path that was around it in the baseline alone lost it (`left`), one that is around it in the candidate alone got

@@ -25,9 +25,9 @@ struct DividedRow {
   bool occurs = false;
 };
 
-/// Divides the difference of two sides, row by row, from the finest cells up: so kernels of one family are compared
-/// under one operator in one path. Where the families of a place are on one side only, as those of another
-/// architecture, they are compared with each other.
+/// Divides the difference of two sides, row by row, from the finest cells up: kernels of one name are compared under
+/// one operator in one path. Those whose names are on one side only, as of another architecture, are compared with each
+/// other where they are of one family, and else all that are left of the operator.
 ///
 /// Rows of paths are numbered as the candidate's, and behind these those of the baseline that are gone; other rows by
 /// the names of both sides.
@@ -44,6 +44,7 @@ class DividedRows {
   /// A cell whose numbers are those of rows; a side that has none of it has no amounts.
   struct PairedCell {
     std::array<std::uint32_t, kSubjectKinds> row;  // kNone: in none
+    std::uint64_t kernel = 0;
     Amounts baseline, candidate;
   };
 
@@ -51,9 +52,11 @@ class DividedRows {
                     const std::vector<std::string>& candidate);
   std::vector<PairedCell> paired_cells() const;
   void add_place(std::span<const PairedCell> cells);
+  void add_family(std::span<const PairedCell> cells, DividedRow& place, PairedCell& alone);
   void add_to_paths(std::uint32_t path, const DividedRow& whole, const DividedRow& left, const DividedRow& come);
   void add(SubjectKind kind, std::uint32_t row, const DividedRow& amounts);
   std::uint32_t row_of_path(bool of_candidate, std::uint32_t path) const noexcept;
+  DividedRow divided_if_on_both(const PairedCell& cell) const noexcept;
   DividedRow divided(const Amounts& baseline, const Amounts& candidate, bool is_there) const noexcept;
 
   const Side& baseline_;

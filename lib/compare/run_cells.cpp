@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "compare/run_cells.hpp"
 
+#include "base/checksum.hpp"
+
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -30,12 +34,18 @@ std::vector<Subject> empty_subjects(SubjectKind kind, std::size_t count) {
   return subjects;
 }
 
+/// The same on every machine.
+std::uint64_t hash_of(std::string_view name) noexcept {
+  return name.empty() ? 0 : base::checksum(std::as_bytes(std::span(name)));
+}
+
 }  // namespace
 
 std::uint32_t RunCells::cell(const CellKey& key) {
   const std::uint32_t place = number_in(places_, pair_of(key.path, key.op));
   const std::uint32_t work = number_in(works_, pair_of(key.kernel_family, key.collective));
-  const std::uint32_t cell = number_in(cells_, pair_of(place, work));
+  const std::uint32_t kind = number_in(kinds_, pair_of(place, work));
+  const std::uint32_t cell = number_in(cells_, pair_of(kind, static_cast<std::uint32_t>(key.kernel)));
   if (cell == keys_.size()) keys_.push_back(key);
   return cell;
 }
@@ -53,11 +63,11 @@ void RunCells::forget_calls(const std::vector<bool>& of_paths) {
   }
 }
 
-void RunCells::fill(Run& run) && {
+void RunCells::fill(const Timeline& timeline, Run& run) && {
   std::sort(entries_.begin(), entries_.end(),
             [](const Entry& a, const Entry& b) { return std::tie(a.step, a.cell) < std::tie(b.step, b.cell); });
   add_subjects(run);
-  add_cells(run);
+  add_cells(timeline, run);
 }
 
 void RunCells::add_subjects(Run& run) const {
@@ -85,11 +95,16 @@ void RunCells::add_subjects(Run& run) const {
       if (!subject.by_step.empty()) run.subjects.push_back(std::move(subject));
 }
 
-void RunCells::add_cells(Run& run) const {
+void RunCells::add_cells(const Timeline& timeline, Run& run) const {
   std::vector<Cell> cells(keys_.size());
   std::vector<bool> occurs(keys_.size());
   for (std::size_t i = 0; i < keys_.size(); ++i)
-    cells[i] = {keys_[i].path, keys_[i].op, keys_[i].kernel_family, keys_[i].collective, {}};
+    cells[i] = {keys_[i].path,
+                keys_[i].op,
+                keys_[i].kernel_family,
+                keys_[i].collective,
+                hash_of(timeline.text(keys_[i].kernel)),
+                {}};
   for (const Entry& entry : entries_) {
     if (!run.steps[entry.step].counts()) continue;
     cells[entry.cell].amounts.add(entry.amounts);

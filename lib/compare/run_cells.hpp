@@ -18,6 +18,7 @@ struct CellKey {
   std::uint32_t op = kNone;
   std::uint32_t kernel_family = kNone;
   std::uint32_t collective = kNone;
+  StringId kernel = StringId::kEmpty;  ///< its name
 };
 
 /// Amounts by step and cell, and what is made of them.
@@ -32,8 +33,8 @@ class RunCells {
 
   /// Calls of a path whose runs go on over several steps say nothing of a step: they are forgotten.
   void forget_calls(const std::vector<bool>& of_paths);
-  /// Fills Run::subjects and Run::cells; of cells that are in a step that counts.
-  void fill(Run& run) &&;
+  /// Fills Run::subjects and Run::cells; of cells that are in a step that counts. Names are the timeline's.
+  void fill(const Timeline& timeline, Run& run) &&;
 
  private:
   struct Entry {
@@ -42,9 +43,9 @@ class RunCells {
     Amounts amounts;
   };
   void add_subjects(Run& run) const;
-  void add_cells(Run& run) const;
+  void add_cells(const Timeline& timeline, Run& run) const;
 
-  projection::FlatMap places_, works_, cells_;  // path and operator; family and collective; both
+  projection::FlatMap places_, works_, kinds_, cells_;  // path and operator; family and collective; both; and kernel
   std::vector<CellKey> keys_;
   projection::FlatMap rows_;  // by step and cell
   std::vector<Entry> entries_;

@@ -94,7 +94,7 @@ class RunReader {
     const analysis::HostStates host(timeline_);
     for (const ProcessIndex process : host.processes()) read_host(process, host.of(process));
     read_calls();
-    std::move(cells_).fill(run_);
+    std::move(cells_).fill(timeline_, run_);
     add_facts();
     return std::move(run_);
   }
@@ -149,6 +149,7 @@ CellKey RunReader::place_of(ActivityIndex activity) {
 
 std::uint32_t RunReader::cell_of(ActivityIndex activity) {
   CellKey key = place_of(activity);
+  key.kernel = timeline_.activities.name[activity];
   const analysis::KernelFamily family = families_.of(activity);
   key.kernel_family = family_numbers_.of(static_cast<std::size_t>(family), run_.kernel_families,
                                          [&] { return analysis::word_of(family); });

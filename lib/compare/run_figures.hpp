@@ -77,20 +77,21 @@ struct Subject {
   friend bool operator==(const Subject&, const Subject&) = default;
 };
 
-/// The finest part of the time: kernels of one family (or, without one, time without a kernel) that one operator
-/// launched directly in one path. All cells together are the steps; kNone: in none.
+/// The finest part of the time: kernels of one name (or, without one, time without a kernel) that one operator launched
+/// directly in one path. All cells together are the steps; kNone: in none.
 struct Cell {
   std::uint32_t path = kNone;
   std::uint32_t op = kNone;
   std::uint32_t kernel_family = kNone;
   std::uint32_t collective = kNone;
-  Amounts amounts;  ///< over the steps that count
+  std::uint64_t kernel = 0;  ///< a hash of its name: enough to find the same one in another run. 0: no kernel
+  Amounts amounts;           ///< over the steps that count
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
 /// What it is a cell of: Run::cells are in this order.
-inline std::array<std::uint32_t, 4> key_of(const Cell& cell) noexcept {
-  return {cell.path, cell.op, cell.kernel_family, cell.collective};
+inline std::array<std::uint64_t, 5> key_of(const Cell& cell) noexcept {
+  return {cell.path, cell.op, cell.kernel_family, cell.collective, cell.kernel};
 }
 
 struct RunStep {
@@ -118,7 +119,7 @@ struct Run {
   std::vector<std::string> kernel_families;
   std::vector<std::string> collectives;  ///< "all_reduce"
   std::vector<Subject> subjects;         ///< by kind, then index
-  std::vector<Cell> cells;               ///< by path, operator, family, collective
+  std::vector<Cell> cells;               ///< by path, operator, family, collective, kernel
   std::vector<std::string> notes;        ///< what the reader should know: what the figures lack
 
   /// Steps that count, over all places: what a mean "per step" divides by.

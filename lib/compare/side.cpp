@@ -81,7 +81,7 @@ Side::Side(std::span<const Run> of_runs) : runs(of_runs) {
     const auto& of = numbers.back();
     for (const Cell& cell : run.cells)
       cells.push_back({number_in(of[1], cell.path), number_in(of[2], cell.op), number_in(of[3], cell.kernel_family),
-                       number_in(of[4], cell.collective), cell.amounts});
+                       number_in(of[4], cell.collective), cell.kernel, cell.amounts});
   }
   add_up_equal(cells);
   const std::array<std::size_t, kSubjectKinds> counts{1, paths.size(), operators.size(), kernel_families.size(),

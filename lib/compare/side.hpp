@@ -17,7 +17,7 @@ struct Side {
   std::span<const Run> runs;
   std::vector<PathNode> paths;  ///< of all runs; those around come first
   std::vector<std::string> operators, kernel_families, collectives;
-  std::vector<Cell> cells;  ///< sums over runs, in order of path, operator, family, collective
+  std::vector<Cell> cells;  ///< sums over runs, in the order of key_of
   std::uint64_t counted_steps = 0;
   /// By SubjectKind and index: the subject of each run, null where the run has none.
   std::array<std::vector<std::vector<const Subject*>>, kSubjectKinds> subjects;

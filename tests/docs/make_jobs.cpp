@@ -149,7 +149,8 @@ std::vector<CaptureBuilder> pipeline_job() {
 
 namespace {
 
-/// One step of a training on a device, which begins at `t`; gives when it ends. `extra_ns`: what the machine took longer.
+/// One step of a training on a device, which begins at `t`; gives when it ends. `extra_ns`: what the machine took
+/// longer.
 std::int64_t add_training_step(CaptureBuilder& capture, std::int64_t t, bool changed, std::int64_t extra_ns) {
   std::int64_t host = t, device = t;
   const auto kernel = [&](const char* name, std::int64_t lasts_ns) {
