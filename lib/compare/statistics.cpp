@@ -52,7 +52,7 @@ double variance_of(std::span<const double> values) {
 
 /// The mean of the half in the middle, of values in ascending order: runs under load do not move it, and it tells more
 /// than the median, which is a single one of them.
-double middle_of(std::span<const double> sorted) {
+double midmean(std::span<const double> sorted) {
   const auto n = static_cast<double>(sorted.size());
   const double first = n / 4, last = n - n / 4;
   double sum = 0;
@@ -117,7 +117,7 @@ double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs
   for (double& middle : middles) {
     for (double& figure : drawn) figure = figures[random.below(figures.size())];
     std::sort(drawn.begin(), drawn.end());
-    middle = middle_of(drawn);
+    middle = midmean(drawn);
   }
   return variance_of(middles);
 }
@@ -130,7 +130,7 @@ Estimate estimate_of(Samples side, Statistic statistic, const StatisticsOptions&
   std::vector<double> figures;
   for (const std::span<const double> steps : runs) figures.push_back(figure_of_run(steps, statistic));
   std::sort(figures.begin(), figures.end());
-  out.value = middle_of(figures);
+  out.value = midmean(figures);
   if (runs.size() == 1) {
     out.variance = variance_within(runs.front(), statistic, random);
     return out;
