@@ -2,67 +2,83 @@
 #include "compare/host_places.hpp"
 
 #include "analysis/device_states.hpp"
-#include "analysis/range_at.hpp"
+#include "projection/range_order.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 namespace rangefinder::compare {
 namespace {
 
-struct Edge {
-  ThreadIndex thread;
-  std::int64_t time_ns;
-  friend auto operator<=>(const Edge& a, const Edge& b) noexcept {
-    if (a.thread != b.thread) return std::uint32_t{a.thread} <=> std::uint32_t{b.thread};
-    return a.time_ns <=> b.time_ns;
-  }
-  friend bool operator==(const Edge&, const Edge&) = default;
-};
-
-/// Where something begins or ends on a thread, each time once.
-std::vector<Edge> edges_of(const Timeline& timeline, RangeKind kind) {
-  const RangeTable& ranges = timeline.ranges;
-  std::vector<Edge> edges;
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (ranges.kind[range] != kind || ranges.thread[range] >= timeline.threads.size()) continue;
-    const std::int64_t begin_ns = std::clamp(ranges.begin_ns[range], -analysis::kFarthestNs, analysis::kFarthestNs);
-    const std::int64_t end_ns = std::clamp(ranges.end_ns[range], -analysis::kFarthestNs, analysis::kFarthestNs);
-    if (begin_ns >= end_ns) continue;
-    edges.push_back({ranges.thread[range], begin_ns});
-    edges.push_back({ranges.thread[range], end_ns});
-  }
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  return edges;
+std::int64_t within(std::int64_t time_ns) noexcept {
+  return std::clamp(time_ns, -analysis::kFarthestNs, analysis::kFarthestNs);
 }
+
+/// Goes through the ranges of a thread in their order. Of those that are open the last one that began is the innermost.
+template <typename PlaceOf>
+class ThreadSweep {
+ public:
+  ThreadSweep(const RangeTable& ranges, PlaceOf place_of, std::vector<HostStretch>& stretches)
+      : ranges_(ranges), place_of_(place_of), stretches_(stretches), first_(stretches.size()) {}
+
+  void begin(RangeIndex range) {
+    const std::int64_t begin_ns = within(ranges_.begin_ns[range]);
+    advance(begin_ns);
+    if (within(ranges_.end_ns[range]) > begin_ns) open_.push_back(range);
+  }
+  void finish() { advance(std::numeric_limits<std::int64_t>::max()); }
+
+ private:
+  void advance(std::int64_t to_ns) {
+    while (!open_.empty() && now_ns_ < to_ns) {
+      const std::int64_t end_ns = within(ranges_.end_ns[open_.back()]);
+      if (now_ns_ < end_ns) add(std::min(to_ns, end_ns), place_of_(open_.back()));
+      if (end_ns <= to_ns) open_.pop_back();  // as those below that have ended will be, when they are the last
+    }
+    if (open_.empty()) now_ns_ = std::max(now_ns_, to_ns);
+  }
+  void add(std::int64_t end_ns, std::uint32_t place) {
+    const bool goes_on = stretches_.size() > first_ && stretches_.back().end_ns == now_ns_;
+    if (goes_on && stretches_.back().place == place)
+      stretches_.back().end_ns = end_ns;
+    else
+      stretches_.push_back({now_ns_, end_ns, place});
+    now_ns_ = end_ns;
+  }
+
+  const RangeTable& ranges_;
+  PlaceOf place_of_;
+  std::vector<HostStretch>& stretches_;
+  std::size_t first_;  // of this thread
+  std::vector<RangeIndex> open_;
+  std::int64_t now_ns_ = -analysis::kFarthestNs;
+};
 
 }  // namespace
 
 template <typename PlaceOf>
 HostPlaces::Stretches HostPlaces::stretches(const Timeline& timeline, RangeKind kind, PlaceOf place_of) {
-  const std::vector<Edge> edges = edges_of(timeline, kind);
-  // Between two edges a thread is in one place. Asked for in the middle, since a range of a Kineto trace is still open
-  // at its end.
-  std::vector<analysis::HostMoment> middles;
-  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
-    if (edges[i].thread != edges[i + 1].thread) continue;
-    middles.push_back({edges[i].thread, edges[i].time_ns + (edges[i + 1].time_ns - edges[i].time_ns) / 2});
-  }
   ProjectionOptions options;
   options.annotations = kind == RangeKind::kAnnotation;
   options.operators = kind == RangeKind::kOperator;
-  const std::vector<RangeIndex> found = analysis::ranges_at(timeline, options, middles);
+  const projection::RangeOrder order(timeline, options);
   Stretches out;
-  out.first.assign(timeline.threads.size() + 1, 0);
-  std::size_t middle = 0;
-  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
-    if (edges[i].thread != edges[i + 1].thread) continue;
-    const RangeIndex range = found[middle++];
-    out.all.push_back(
-        {edges[i].time_ns, edges[i + 1].time_ns, range == kNone ? std::uint32_t{kNone} : place_of(range)});
-    ++out.first[edges[i].thread + 1];
+  std::vector<RangeIndex> merged;
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
+    out.first.push_back(out.all.size());
+    std::span<const RangeIndex> ranges = order.scoped(thread);
+    if (const auto start_end = order.start_end(thread); !start_end.empty()) {
+      merged.clear();
+      std::merge(ranges.begin(), ranges.end(), start_end.begin(), start_end.end(), std::back_inserter(merged),
+                 [&](RangeIndex a, RangeIndex b) { return order.before(a, b); });
+      ranges = merged;
+    }
+    ThreadSweep sweep(timeline.ranges, place_of, out.all);
+    for (const RangeIndex range : ranges) sweep.begin(range);
+    sweep.finish();
   }
-  for (std::size_t thread = 1; thread < out.first.size(); ++thread) out.first[thread] += out.first[thread - 1];
+  out.first.push_back(out.all.size());
   return out;
 }
 

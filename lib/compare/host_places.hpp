@@ -16,7 +16,7 @@ namespace rangefinder::compare {
 struct HostStretch {
   std::int64_t begin_ns;
   std::int64_t end_ns;
-  std::uint32_t place;  ///< a path, or the name of an operator as a number; kNone: in none
+  std::uint32_t place;  ///< a path, or the name of an operator as a number; kNone: in a range without a path
 };
 
 /// Where threads are at each time: in which path, and in which operator. Ranges that end before they begin count for
@@ -25,7 +25,7 @@ class HostPlaces {
  public:
   HostPlaces(const Timeline& timeline, const PathNumbers& paths);
 
-  /// Of one thread: disjoint, in order of time, without gaps between the first and the last.
+  /// Of one thread: disjoint, in order of time; nothing where it is in no range.
   std::span<const HostStretch> paths_of(ThreadIndex thread) const noexcept { return paths_.of(thread); }
   /// `place` is a StringId.
   std::span<const HostStretch> operators_of(ThreadIndex thread) const noexcept { return operators_.of(thread); }

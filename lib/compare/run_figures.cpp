@@ -336,7 +336,7 @@ void RunReader::add_facts() {
     run_.notes.emplace_back("the input has no steps (call session.step()): all of it counts as one");
   if (run_.steps.empty()) run_.notes.emplace_back("the input has neither device activity nor ranges");
   if (left_out_process_) run_.notes.emplace_back("processes without steps are left out");
-  if (const std::int64_t outside = busy_ns_ - busy_in_steps_ns_; outside > busy_ns_ / 100)
+  if (const std::int64_t outside = detail::minus(busy_ns_, busy_in_steps_ns_); busy_ns_ > 0 && outside > busy_ns_ / 100)
     run_.notes.push_back(std::to_string(outside / (busy_ns_ / 100 + 1)) +
                          " % of the time in which devices were busy lie outside of steps, and are left out");
 }
