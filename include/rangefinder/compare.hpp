@@ -75,7 +75,7 @@ struct TimeDifference {
   ChangeVerdict verdict = ChangeVerdict::kCannotTell;
   std::int64_t low_ns = 0;  ///< the change of that quartile is between these, with 95 % confidence
   std::int64_t high_ns = 0;
-  double baseline_calls = 0;      ///< of the range or operator, a step
+  double baseline_calls = 0;  ///< of the range or operator, a step
   double candidate_calls = 0;
   double baseline_ops = 0;  ///< device operations a step
   double candidate_ops = 0;
@@ -93,6 +93,17 @@ struct FigureDifference {
   double candidate = 0;
 };
 
+/// What ranges or operators of one name held when the device that needs most memory needed most; of several runs the
+/// most.
+struct MemoryDifference {
+  DifferenceBy by = DifferenceBy::kPath;  ///< or kOperator
+  std::string name;                       ///< the name of the range alone; empty: none was open at the allocation
+  std::int64_t baseline_bytes = 0;
+  std::int64_t candidate_bytes = 0;
+
+  std::int64_t change_bytes() const noexcept { return detail::minus(candidate_bytes, baseline_bytes); }
+};
+
 /// One side of a comparison.
 struct ComparedSide {
   std::vector<std::string> runs;  ///< files or folders
@@ -108,6 +119,7 @@ struct RunDifference {
   ComparedSide candidate;
   std::vector<FigureDifference> figures;  ///< step time first
   std::vector<TimeDifference> times;      ///< by DifferenceBy; in it the greatest change first
+  std::vector<MemoryDifference> memory;   ///< by range, then by operator; in it the greatest change first
   std::vector<std::string> notes;
 
   /// Nothing in it changed: a run compared with itself.

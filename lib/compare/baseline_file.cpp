@@ -154,6 +154,14 @@ void code_cells(Coder& coder, std::vector<Cell>& cells) {
 }
 
 template <typename Coder>
+void code_memory(Coder& coder, std::vector<MemoryShare>& shares) {
+  if (!coder.count(shares)) return;
+  column(coder, shares, &MemoryShare::by_operator);
+  column(coder, shares, &MemoryShare::name);
+  column(coder, shares, &MemoryShare::bytes);
+}
+
+template <typename Coder>
 void code(Coder& coder, Run& run) {
   coder.value(run.name);
   code(coder, run.hardware.devices);
@@ -169,6 +177,7 @@ void code(Coder& coder, Run& run) {
   code(coder, run.collectives);
   code_subjects(coder, run.subjects);
   code_cells(coder, run.cells);
+  code_memory(coder, run.peak_memory);
   code(coder, run.notes);
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,11 @@ std::string text_of_path(const std::vector<PathNode>& paths, std::uint32_t path)
   return joined_names(names);
 }
 
+std::uint64_t size_of(std::int64_t change) noexcept {
+  const auto size = static_cast<std::uint64_t>(change);
+  return change < 0 ? 0 - size : size;
+}
+
 class Differences {
  public:
   Differences(const Side& baseline, const Side& candidate)
@@ -129,9 +135,7 @@ class Differences {
 
   /// The greatest change first; of those without the longest.
   static std::pair<std::uint64_t, std::int64_t> rank(const TimeDifference& row) noexcept {
-    const std::int64_t change = row.change_ns();
-    const auto size = static_cast<std::uint64_t>(change);
-    return {change < 0 ? 0 - size : size, std::max(row.baseline_ns, row.candidate_ns)};
+    return {size_of(row.change_ns()), std::max(row.baseline_ns, row.candidate_ns)};
   }
 
   TimeDifference difference(SubjectKind kind, DifferenceBy by, std::uint32_t row) const {
@@ -258,6 +262,30 @@ std::vector<FigureDifference> figures_of(std::span<const Run> baseline, std::spa
   return figures;
 }
 
+std::vector<MemoryDifference> memory_of(std::span<const Run> baseline, std::span<const Run> candidate) {
+  std::map<std::pair<bool, std::string>, MemoryDifference> rows;
+  const auto add = [&](std::span<const Run> runs, std::int64_t MemoryDifference::*side) {
+    for (const Run& run : runs)
+      for (const MemoryShare& share : run.peak_memory) {
+        MemoryDifference& row = rows[{share.by_operator, share.name}];
+        row.*side = std::max(row.*side, share.bytes);
+      }
+  };
+  add(baseline, &MemoryDifference::baseline_bytes);
+  add(candidate, &MemoryDifference::candidate_bytes);
+  std::vector<MemoryDifference> out;
+  for (auto& [key, row] : rows) {
+    row.by = key.first ? DifferenceBy::kOperator : DifferenceBy::kPath;
+    row.name = key.second;
+    out.push_back(std::move(row));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const MemoryDifference& a, const MemoryDifference& b) {
+    if (a.by != b.by) return a.by < b.by;
+    return size_of(a.change_bytes()) > size_of(b.change_bytes());
+  });
+  return out;
+}
+
 void add_notes(std::span<const Run> runs, std::string_view side, std::vector<std::string>& notes) {
   std::set<std::string> said;
   for (const Run& run : runs)
@@ -274,6 +302,7 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
   out.figures = figures_of(baseline, candidate);
   const Side before(baseline), after(candidate);
   out.times = Differences(before, after).all();
+  out.memory = memory_of(baseline, candidate);
   add_notes(baseline, "baseline", out.notes);
   add_notes(candidate, "candidate", out.notes);
   if (out.baseline.devices != out.candidate.devices)
@@ -296,7 +325,9 @@ bool RunDifference::nothing_found() const noexcept {
     return row.change_ns() == 0 && row.change == PathChange::kSame;
   };
   const auto is_equal = [](const FigureDifference& row) { return row.baseline == row.candidate; };
-  return std::all_of(times.begin(), times.end(), is_same) && std::all_of(figures.begin(), figures.end(), is_equal);
+  const auto is_as_large = [](const MemoryDifference& row) { return row.baseline_bytes == row.candidate_bytes; };
+  return std::all_of(times.begin(), times.end(), is_same) && std::all_of(figures.begin(), figures.end(), is_equal) &&
+         std::all_of(memory.begin(), memory.end(), is_as_large);
 }
 
 const char* to_string(DifferenceBy by) noexcept {

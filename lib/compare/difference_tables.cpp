@@ -125,6 +125,30 @@ Table times_table(std::span<const TimeDifference> times, std::size_t top) {
   return table;
 }
 
+Table memory_table(std::span<const MemoryDifference> memory, std::size_t top) {
+  using Row = MemoryDifference;
+  ColumnsOf<Row> columns;
+  columns.text(!memory.empty() && memory.front().by == DifferenceBy::kOperator ? "Operator" : "Range",
+               [](const Row& row) { return row.name.empty() ? std::string("(none)") : row.name; });
+  columns.bytes("Baseline", &Row::baseline_bytes);
+  columns.bytes("Candidate", &Row::candidate_bytes);
+  columns.bytes("Change", [](const Row& row) { return row.change_bytes(); });
+  columns.percent("Change share", [](const Row& row) {
+    return change_share(static_cast<double>(row.baseline_bytes), static_cast<double>(row.candidate_bytes));
+  });
+  Table table = columns.table();
+  std::size_t left_out = 0;
+  for (const Row& row : memory) {
+    if (row.change_bytes() == 0) continue;
+    if (top != 0 && table.row_count() == top)
+      ++left_out;
+    else
+      columns.add_row(table, row);
+  }
+  table.set_left_out(left_out, 0);
+  return table;
+}
+
 Table all_times_table(const RunDifference& difference) {
   using Row = TimeDifference;
   ColumnsOf<Row> columns;

@@ -17,6 +17,9 @@ report::Table figures_table(const RunDifference& difference);
 /// The times of one DifferenceBy, as people want them: at most `top` rows (0: all) of those that changed.
 report::Table times_table(std::span<const TimeDifference> times, std::size_t top);
 
+/// What changed of the memory at the peak, at most `top` rows (0: all).
+report::Table memory_table(std::span<const MemoryDifference> memory, std::size_t top);
+
 /// All times, for programs.
 report::Table all_times_table(const RunDifference& difference);
 

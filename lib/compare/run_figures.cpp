@@ -4,6 +4,7 @@
 #include "analysis/device_states.hpp"
 #include "analysis/host_states.hpp"
 #include "analysis/kernel_families.hpp"
+#include "analysis/memory.hpp"
 #include "compare/counting_work.hpp"
 #include "compare/host_places.hpp"
 #include "compare/path_numbers.hpp"
@@ -95,6 +96,7 @@ class RunReader {
     for (const ProcessIndex process : host.processes()) read_host(process, host.of(process));
     read_calls();
     std::move(cells_).fill(timeline_, run_);
+    read_memory();
     add_facts();
     return std::move(run_);
   }
@@ -111,6 +113,7 @@ class RunReader {
   void count_run(RangeIndex range, std::vector<bool>& of_several_steps);
   void count_operator(RangeIndex range);
   void add_place(std::span<const StepFrame> frames);
+  void read_memory();
   void add_facts();
 
   CellKey place_of(ActivityIndex activity);
@@ -321,6 +324,20 @@ void RunReader::count_operator(RangeIndex range) {
   for_each_place(places_.paths_of(steps_.thread_of(process)), ranges.begin_ns[range], plus(ranges.begin_ns[range], 1),
                  [&](std::uint32_t place, std::int64_t, std::int64_t) { path = place; });
   ++cells_.at(frames[at].step, cells_.cell({.path = path, .op = op})).calls;
+}
+
+void RunReader::read_memory() {
+  std::vector<analysis::PlaceMemory> places = analysis::memory_of_places(timeline_);
+  std::erase_if(places, [](const analysis::PlaceMemory& place) { return place.place.device < 0; });
+  const auto most = std::max_element(places.begin(), places.end(),
+                                     [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
+  if (most == places.end()) return;
+  const analysis::PeakComposition peak = analysis::peak_composition(timeline_, *most);
+  for (const bool by_operator : {false, true}) {
+    for (const analysis::PeakShare& share : by_operator ? peak.by_operator : peak.by_range)
+      run_.peak_memory.push_back({by_operator, std::string(timeline_.text(share.range)), share.bytes});
+    if (peak.earlier_bytes != 0) run_.peak_memory.push_back({by_operator, {}, peak.earlier_bytes});
+  }
 }
 
 void RunReader::add_facts() {

@@ -109,6 +109,14 @@ struct RunStep {
   friend bool operator==(const RunStep&, const RunStep&) = default;
 };
 
+/// Memory that ranges or operators of one name held when the device that needed most of it needed most.
+struct MemoryShare {
+  bool by_operator = false;  ///< false: by the innermost range that was open at the allocation
+  std::string name;          ///< empty: none was open, or the allocation is not in the data
+  std::int64_t bytes = 0;
+  friend bool operator==(const MemoryShare&, const MemoryShare&) = default;
+};
+
 struct Run {
   std::string name;  ///< for people: the file or folder
   Hardware hardware;
@@ -120,6 +128,7 @@ struct Run {
   std::vector<std::string> collectives;  ///< "all_reduce"
   std::vector<Subject> subjects;         ///< by kind, then index
   std::vector<Cell> cells;               ///< by path, operator, family, collective, kernel
+  std::vector<MemoryShare> peak_memory;  ///< by range, then by operator; largest first
   std::vector<std::string> notes;        ///< what the reader should know: what the figures lack
 
   /// Steps that count, over all places: what a mean "per step" divides by.

@@ -13,11 +13,14 @@
 
 #include <rangefinder/compare.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <iterator>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace rangefinder {
 namespace {
@@ -26,12 +29,25 @@ constexpr std::array<DifferenceBy, 4> kTables{DifferenceBy::kPath, DifferenceBy:
                                               DifferenceBy::kCollective};
 
 /// The rows of one kind, which are one after the other.
-std::span<const TimeDifference> times_by(const RunDifference& difference, DifferenceBy by) {
-  const auto first = std::find_if(difference.times.begin(), difference.times.end(),
-                                  [by](const TimeDifference& row) { return row.by == by; });
-  const auto last =
-      std::find_if(first, difference.times.end(), [by](const TimeDifference& row) { return row.by != by; });
-  return {first, last};
+template <typename Row>
+std::span<const Row> rows_by(const std::vector<Row>& rows, DifferenceBy by) {
+  const auto first = std::find_if(rows.begin(), rows.end(), [by](const Row& row) { return row.by == by; });
+  return {first, std::find_if(first, rows.end(), [by](const Row& row) { return row.by != by; })};
+}
+
+/// The tables of text and Markdown that are not empty, each with its heading.
+std::vector<std::pair<std::string, report::Table>> tables_of(const RunDifference& difference, std::size_t top) {
+  std::vector<std::pair<std::string, report::Table>> tables;
+  const auto add = [&](std::string heading, report::Table table) {
+    if (table.row_count() != 0) tables.emplace_back(std::move(heading), std::move(table));
+  };
+  add("Steps", compare::figures_table(difference));
+  for (const DifferenceBy by : kTables)
+    add(std::string("By ") + to_string(by), compare::times_table(rows_by(difference.times, by), top));
+  add("Memory at the peak, by range", compare::memory_table(rows_by(difference.memory, DifferenceBy::kPath), top));
+  add("Memory at the peak, by operator",
+      compare::memory_table(rows_by(difference.memory, DifferenceBy::kOperator), top));
+  return tables;
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
@@ -52,8 +68,6 @@ std::string text_of(const ComparedSide& side) {
   return text;
 }
 
-std::string title_of(DifferenceBy by) { return std::string("By ") + to_string(by); }
-
 // ---- text
 
 std::string text_of(const RunDifference& difference, const DiffTextOptions& options) {
@@ -71,11 +85,8 @@ std::string text_of(const RunDifference& difference, const DiffTextOptions& opti
   if (difference.nothing_found()) {
     out += "nothing is different\n";
   } else {
-    out += heading("Steps") + report::to_text(compare::figures_table(difference), text);
-    for (const DifferenceBy by : kTables) {
-      const report::Table table = compare::times_table(times_by(difference, by), options.top);
-      if (table.row_count() != 0) out += heading(title_of(by)) + report::to_text(table, text);
-    }
+    for (const auto& [title, table] : tables_of(difference, options.top))
+      out += heading(title) + report::to_text(table, text);
   }
   report::Footer footer;
   footer.notes = difference.notes;
@@ -92,11 +103,8 @@ std::string markdown_of(const RunDifference& difference, const DiffTextOptions& 
   if (difference.nothing_found()) {
     out += "\nNothing is different.\n";
   } else {
-    out += "\n### Steps\n\n" + report::markdown_of(compare::figures_table(difference));
-    for (const DifferenceBy by : kTables) {
-      const report::Table table = compare::times_table(times_by(difference, by), options.top);
-      if (table.row_count() == 0) continue;
-      out += "\n### " + title_of(by) + "\n\n" + report::markdown_of(table);
+    for (const auto& [title, table] : tables_of(difference, options.top)) {
+      out += "\n### " + title + "\n\n" + report::markdown_of(table);
       if (table.hidden_rows() != 0) out += "\n" + counted(table.hidden_rows(), "more row") + "\n";
     }
   }
@@ -156,6 +164,19 @@ std::string_view unit_text(FigureUnit unit) noexcept {
   return "";
 }
 
+void append_memory(std::string& out, const std::vector<MemoryDifference>& memory) {
+  out += "\"memory\": [";
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    out += i == 0 ? "\n    {" : ",\n    {";
+    append_member(out, "by", memory[i].by == DifferenceBy::kOperator ? "operator" : "range");
+    out += ", ";
+    append_member(out, "name", memory[i].name);
+    out += ", \"baseline_bytes\": " + std::to_string(memory[i].baseline_bytes) +
+           ", \"candidate_bytes\": " + std::to_string(memory[i].candidate_bytes) + "}";
+  }
+  out += ']';
+}
+
 std::string json_members(const RunDifference& difference) {
   std::string out = "\"baseline\": ";
   append_side(out, difference.baseline);
@@ -171,7 +192,9 @@ std::string json_members(const RunDifference& difference) {
     out +=
         ", \"baseline\": " + number_text(figure.baseline) + ", \"candidate\": " + number_text(figure.candidate) + "}";
   }
-  return out + "]";
+  out += "],\n  ";
+  append_memory(out, difference.memory);
+  return out;
 }
 
 }  // namespace
