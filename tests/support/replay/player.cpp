@@ -2,6 +2,7 @@
 #include "support/replay/player.hpp"
 
 #include "support/device_process.hpp"
+#include "support/played_clock.hpp"
 #include "support/replay/nvtx_calls.hpp"
 #include "support/replay/script.hpp"
 
@@ -26,31 +27,7 @@ namespace rangefinder::testing {
 namespace {
 
 constexpr std::size_t kNoThread = std::numeric_limits<std::size_t>::max();
-constexpr std::int64_t kRealtimeOffset = ManualClock::kRealtimeOffset;
-
-std::uint64_t on_device(std::int64_t ns) { return static_cast<std::uint64_t>(ns + kRealtimeOffset); }
-
-/// Each thread that plays has its own time; for all others it stands still.
-class PlayedClock final : public clock::Clock {
- public:
-  explicit PlayedClock(std::int64_t begin_ns) : others_(static_cast<std::uint64_t>(begin_ns)) {}
-  static void set_mine(std::int64_t ns) noexcept { mine_ = static_cast<std::uint64_t>(ns); }
-  void set_others(std::int64_t ns) noexcept { others_.store(static_cast<std::uint64_t>(ns)); }
-
-  clock::ClockKind kind() const noexcept override { return clock::ClockKind::kManual; }
-  std::uint64_t ticks_per_second() const noexcept override { return 1'000'000'000; }
-  std::uint64_t ticks() noexcept override { return mine_ != 0 ? mine_ : others_.load(); }
-  clock::ClockPoint sample() noexcept override {
-    const std::uint64_t now = others_.load();
-    return {now, static_cast<std::int64_t>(now), static_cast<std::int64_t>(now) + kRealtimeOffset, 0};
-  }
-  bool inline_ticks() const noexcept override { return false; }
-
- private:
-  static thread_local std::uint64_t mine_;  // 0: the thread does not play
-  std::atomic<std::uint64_t> others_;
-};
-thread_local std::uint64_t PlayedClock::mine_ = 0;
+std::uint64_t on_device(std::int64_t ns) { return PlayedClock::on_device(ns); }
 
 /// The ids of start/end ranges, for threads that end what another has started.
 class RangeIds {
