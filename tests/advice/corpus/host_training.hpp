@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "advice/corpus/kernels.hpp"
+#include "advice/corpus/meeting.hpp"
+#include "advice/corpus/training_job.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Training on CPUs, alone or with Gloo.
+namespace rangefinder::testing::corpus {
+
+struct HostLoop {
+  int steps = 24;
+  std::size_t layers = 8;
+  double layer_us = 900;              ///< forward; backward takes twice as long
+  double data_us = 40;                ///< of waiting for a batch
+  Meeting* meeting = nullptr;         ///< null: no other ranks
+  std::int64_t parameters = 400'000;  ///< of a layer
+  bool overlapped = true;             ///< gradients of a layer are reduced while those of the next are computed
+};
+
+/// PyTorch's operators use OpenMP, whose threads no recording has.
+inline Program run_on_host(std::uint64_t seed, const HostLoop& loop) {
+  Simulation run(seed, host_rank());
+  const std::string shapes = shapes_of({{1024}, {64, 1024}, {1024, 1024}, {}, {}}), types = types_of("float", 3, 2);
+  for (int step = 0; step < loop.steps; ++step) {
+    run.begin_step();
+    {
+      const auto data = run.range("data");
+      run.host(loop.data_us);
+    }
+    {
+      const auto forward = run.range("forward");
+      for (std::size_t i = 0; i < loop.layers; ++i) run.compute("aten::addmm", shapes, types, loop.layer_us);
+    }
+    {
+      const auto backward = run.range("backward");
+      std::vector<std::size_t> reducing;
+      for (std::size_t i = 0; i < loop.layers; ++i) {
+        run.compute("aten::mm", shapes_of({{1024, 64}, {64, 1024}}), types_of("float", 2), 2 * loop.layer_us);
+        if (loop.meeting != nullptr && loop.overlapped)
+          reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
+      }
+      for (std::size_t i = 0; loop.meeting != nullptr && !loop.overlapped && i < loop.layers; ++i)
+        reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
+      for (const std::size_t one : reducing) run.wait_for(one);
+    }
+    const auto optimizer = run.range("optimizer");
+    run.compute("aten::_fused_adamw_", "[[],[],[]]", "[\"TensorList\",\"TensorList\",\"TensorList\"]", 350);
+  }
+  return run.finish();
+}
+
+/// A program that divides its work among threads of its own.
+struct ThreadedLoop {
+  int steps = 24;
+  std::vector<double> shares = std::vector<double>(8, 0.125);  ///< of the work of a phase, by thread
+  int phases = 6;
+  double phase_us = 24'000;  ///< of work, by all threads together
+  double serial_us = 60;     ///< on the main thread, before each phase
+  double data_us = 50;
+};
+
+inline Program run_threaded(std::uint64_t seed, const ThreadedLoop& loop) {
+  Program program = host_rank();
+  program.processors = 8;
+  Simulation run(seed, std::move(program));
+  for (int step = 0; step < loop.steps; ++step) {
+    run.begin_step();
+    {
+      const auto data = run.range("data");
+      run.host(loop.data_us);
+    }
+    const auto range = run.range("solve");
+    for (int phase = 0; phase < loop.phases; ++phase) {
+      {
+        const auto serial = run.range("prepare_phase");
+        run.host(loop.serial_us);
+      }
+      std::vector<double> us;
+      for (const double share : loop.shares) us.push_back(share * loop.phase_us);
+      run.in_parallel("relax_cells", us);
+    }
+  }
+  return run.finish();
+}
+
+}  // namespace rangefinder::testing::corpus

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether the corpus is what it says, without any advice: causes that cost what a cause costs, programs that could have
+// run so, recordings that have all of it.
+#include "advice/corpus/cases.hpp"
+#include "advice/corpus/judge.hpp"
+#include "support/catch.hpp"
+#ifdef RANGEFINDER_CORPUS_RECORDS
+#include "advice/corpus/recorder.hpp"
+#endif
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing::corpus;
+
+namespace {
+
+/// Work begins after its launch and ends before the next of its stream begins; calls and ranges of a thread nest.
+std::vector<std::string> impossible(const Program& program) {
+  std::vector<std::string> found;
+  std::map<std::uint32_t, std::int64_t> launched;
+  for (const ProgramCall& call : program.calls) launched[call.correlation] = call.begin_ns;
+  std::map<std::int64_t, std::int64_t> free_ns;
+  for (const ProgramWork& work : program.works) {
+    if (launched.count(work.correlation) == 0) found.push_back(work.name + " without a launch");
+    if (work.begin_ns <= launched[work.correlation]) found.push_back(work.name + " before its launch");
+    if (work.end_ns <= work.begin_ns) found.push_back(work.name + " takes no time");
+    if (work.begin_ns < free_ns[work.stream]) found.push_back(work.name + " while its stream is busy");
+    free_ns[work.stream] = work.end_ns;
+  }
+  std::map<std::size_t, std::vector<const ProgramRange*>> by_thread;
+  for (const ProgramRange& range : program.ranges) by_thread[range.thread].push_back(&range);
+  for (auto& [thread, ranges] : by_thread) {
+    std::vector<std::int64_t> open;
+    for (const ProgramRange* range : ranges) {
+      while (!open.empty() && open.back() <= range->begin_ns) open.pop_back();
+      if (!open.empty() && range->end_ns > open.back()) found.push_back(range->name + " ends after what it is in");
+      open.push_back(range->end_ns);
+    }
+  }
+  for (std::size_t i = 1; i < program.steps.size(); ++i)
+    if (program.steps[i].begin_ns != program.steps[i - 1].end_ns) found.emplace_back("a gap between steps");
+  return found;
+}
+
+void check_half(const char* half, const std::vector<AdviceCase>& cases) {
+  const std::uint64_t seed = corpus_seed();
+  std::size_t healthy = 0;
+  std::set<std::string> known;
+  for (const AdviceCase& one : cases) {
+    INFO(half << ": " << one.name);
+    CHECK(known.insert(one.name).second);
+    const std::vector<Program> job = one.simulate(seed, Planted::all());
+    for (const Program& program : job)
+      for (const std::string& what : impossible(program)) FAIL_CHECK(what);
+    healthy += one.causes.empty() ? 1 : 0;
+    const std::int64_t step_ns = mean_step_ns(job);
+    std::int64_t before_ns = step_ns;
+    for (std::size_t cause = 0; cause < one.causes.size(); ++cause) {
+      const std::int64_t gain_ns = true_gain_ns(one, seed, cause);
+      std::printf("%-9s %6.1f %% of %8.3f ms  %-24s %s\n", half,
+                  100 * static_cast<double>(gain_ns) / static_cast<double>(step_ns), static_cast<double>(step_ns) / 1e6,
+                  to_string(one.causes[cause].rule), one.name.c_str());
+      CHECK(gain_ns >= step_ns / 25);
+      CHECK(gain_ns <= step_ns * 13 / 20);
+      CHECK(gain_ns <= before_ns);
+      before_ns = gain_ns;
+    }
+    if (one.causes.empty())
+      std::printf("%-9s   healthy  %8.3f ms  %-24s %s\n", half, static_cast<double>(step_ns) / 1e6, "",
+                  one.name.c_str());
+  }
+  CHECK(3 * healthy >= cases.size());
+  CHECK(cases.size() >= 32);
+}
+
+}  // namespace
+
+TEST_CASE("causes of the visible half cost what they should, in programs that could have run so", "[advice]") {
+  check_half("visible", visible_cases());
+}
+
+#ifdef RANGEFINDER_CORPUS_RECORDS
+TEST_CASE("programs of the corpus come through the recorder as they are built", "[advice]") {
+  for (const AdviceCase& one : visible_cases()) {
+    if (!one.recorded) continue;
+    INFO(one.name);
+    const std::vector<Program> job = one.simulate(corpus_seed(), Planted::all());
+    const Timeline built = timeline_of(job), read = recorded(job);
+    CHECK(read.activities.size() == built.activities.size());
+    CHECK(read.calls.size() == built.calls.size());
+    CHECK(read.ranges.size() == built.ranges.size());
+    CHECK(read.operators.size() == built.operators.size());
+    CHECK(read.syncs.size() == built.syncs.size());
+    CHECK(read.cuda_allocations.size() == built.cuda_allocations.size());
+    CHECK(read.overheads.size() == built.overheads.size());
+    CHECK(read.collectives.size() == built.collectives.size());
+    CHECK(read.steps.size() == built.steps.size());
+    CHECK(read.health.entries().size() > 0);
+    for (const CaptureHealth::Entry& entry : read.health.entries()) {
+      INFO(entry.name << " " << entry.count);
+      CHECK((entry.count == 0 || std::string(entry.name) == "unfinished_ranges"));
+    }
+    std::int64_t built_ns = 0, read_ns = 0;
+    for (std::size_t i = 0; i < built.activities.size(); ++i)
+      built_ns += built.activities.end_ns[i] - built.activities.begin_ns[i];
+    for (std::size_t i = 0; i < read.activities.size(); ++i)
+      read_ns += read.activities.end_ns[i] - read.activities.begin_ns[i];
+    CHECK(read_ns == built_ns);
+  }
+}
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "advice/corpus/cases.hpp"
+
+#include <iterator>
+
+namespace rangefinder::testing::corpus {
+
+/// The half of the corpus that rules are made with.
+std::vector<AdviceCase> visible_cases() {
+  std::vector<AdviceCase> all;
+  for (auto part :
+       {visible_host_cases, visible_device_cases, visible_job_cases, visible_cpu_cases, visible_healthy_cases}) {
+    std::vector<AdviceCase> cases = part();
+    all.insert(all.end(), std::make_move_iterator(cases.begin()), std::make_move_iterator(cases.end()));
+  }
+  return all;
+}
+
+}  // namespace rangefinder::testing::corpus
