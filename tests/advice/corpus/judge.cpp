@@ -32,7 +32,8 @@ std::string milliseconds(std::int64_t ns) {
 
 class Judge {
  public:
-  Judge(const AdviceCase& one, std::uint64_t seed, Score& score) : one_(one), seed_(seed), score_(score) {}
+  Judge(const AdviceCase& one, std::uint64_t seed, const Adviser& adviser, Score& score)
+      : one_(one), seed_(seed), adviser_(adviser), score_(score) {}
 
   void judge() {
     const std::vector<Program> job = one_.simulate(seed_, Planted::all());
@@ -41,7 +42,7 @@ class Judge {
     score_.jobs += job.size() > 1 ? 1 : 0;
     score_.recorded += one_.recorded ? 1 : 0;
     score_.healthy += one_.causes.empty() ? 1 : 0;
-    const Advice advice = advise(timeline_of(one_, seed_));
+    const Advice advice = adviser_(one_, timeline_of(one_, seed_));
     for (const AdviceFinding& finding : advice.findings) judge(finding, advice);
     for (std::size_t cause = 0; cause < one_.causes.size(); ++cause) judge_cause(cause, advice);
     if (!one_.causes.empty()) judge_first(advice);
@@ -95,6 +96,7 @@ class Judge {
 
   const AdviceCase& one_;
   std::uint64_t seed_;
+  const Adviser& adviser_;
   Score& score_;
   std::int64_t step_ns_ = 0;
 };
@@ -122,9 +124,11 @@ Timeline timeline_of(const AdviceCase& one, std::uint64_t seed) {
   return timeline_of(job);
 }
 
-Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed) {
+Advice advice_of_library(const AdviceCase&, const Timeline& timeline) { return advise(timeline); }
+
+Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed, const Adviser& adviser) {
   Score score;
-  for (const AdviceCase& one : cases) Judge(one, seed, score).judge();
+  for (const AdviceCase& one : cases) Judge(one, seed, adviser, score).judge();
   return score;
 }
 

@@ -4,6 +4,8 @@
 #include "advice/corpus/cases.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,12 @@ std::int64_t mean_step_ns(const std::vector<Program>& job);
 /// The recording on which advice is asked for.
 Timeline timeline_of(const AdviceCase& one, std::uint64_t seed);
 
-Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed);
+/// Who gives advice on the recording of a case.
+using Adviser = std::function<Advice(const AdviceCase&, const Timeline&)>;
+/// The library.
+Advice advice_of_library(const AdviceCase& one, const Timeline& timeline);
+
+Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed, const Adviser& adviser = advice_of_library);
 /// A row of the table that both halves print.
 void print_score(const char* half, const Score& score);
 /// What a half has to reach.

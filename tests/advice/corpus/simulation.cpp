@@ -67,8 +67,14 @@ Simulation::Scope Simulation::op(const std::string& name, const std::string& sha
 }
 
 void Simulation::begin_step() {
-  if (!program_.steps.empty()) program_.steps.back().end_ns = now_ns_;
+  end_step();
   program_.steps.push_back({now_ns_, now_ns_});
+  in_step_ = true;
+}
+
+void Simulation::end_step() {
+  if (in_step_) program_.steps.back().end_ns = now_ns_;
+  in_step_ = false;
 }
 
 std::uint32_t Simulation::begin_call(const std::string& name) {
@@ -346,7 +352,7 @@ void Simulation::counter(const std::string& name, std::int64_t value) {
 }
 
 Program Simulation::finish() {
-  if (!program_.steps.empty()) program_.steps.back().end_ns = now_ns_;
+  end_step();
   if (program_.has_device) synchronize_device();
   for (ProgramRange& range : program_.ranges) range.end_ns = std::min(range.end_ns, now_ns_);
   return std::move(program_);

@@ -66,6 +66,8 @@ class Simulation {
   void on_thread(std::size_t thread) noexcept { thread_ = thread; }
   std::size_t thread() const noexcept { return thread_; }
   void begin_step();
+  /// What follows is in no step.
+  void end_step();
 
   // ---- host
   void host(double us) { pass(noisy_ns(us)); }
@@ -119,7 +121,7 @@ class Simulation {
   void overhead(const std::string& name, double us);
 
   Program& program() noexcept { return program_; }
-  /// Ends the last step, and waits for the device.
+  /// Ends the step, and waits for the device.
   Program finish();
 
  private:
@@ -155,6 +157,7 @@ class Simulation {
   std::uint32_t clock_mhz_ = 1980, temperature_c_ = 58;
   std::uint64_t throttle_reasons_ = 0;
   std::int64_t gloo_free_ns_ = 0;
+  bool in_step_ = false;
 };
 
 }  // namespace rangefinder::testing::corpus

@@ -25,6 +25,7 @@ Program reads_now_and_then(std::uint64_t seed, Planted) {
   };
   Simulation run(seed);
   run_loop(run, loop);
+  run.end_step();
   for (int i = 0; i < 5; ++i) run.item();
   return run.finish();
 }
