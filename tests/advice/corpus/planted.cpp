@@ -2,6 +2,7 @@
 #include "advice/corpus/planted.hpp"
 
 #include "advice/corpus/judge.hpp"
+#include "base/intervals.hpp"
 #include "support/catch.hpp"
 #ifdef RANGEFINDER_CORPUS_RECORDS
 #include "advice/corpus/recorder.hpp"
@@ -44,6 +45,44 @@ std::vector<std::string> impossible(const Program& program) {
   return found;
 }
 
+/// Time in which the device computed or copied, and in which it only communicated, of the time of the steps after the
+/// first quarter.
+struct DeviceShares {
+  double busy = 0, exposed = 0;
+};
+
+DeviceShares shares_of(const Program& program) {
+  const std::int64_t from_ns = program.steps[program.steps.size() / 4].begin_ns, to_ns = program.steps.back().end_ns;
+  std::vector<base::Interval> all, own;
+  for (const ProgramWork& work : program.works) {
+    const base::Interval span{std::max(work.begin_ns, from_ns), std::min(work.end_ns, to_ns)};
+    if (span.begin >= span.end) continue;
+    all.push_back(span);
+    if (work.collective < 0) own.push_back(span);
+  }
+  const auto whole = static_cast<double>(to_ns - from_ns);
+  const auto busy = static_cast<double>(base::sort_and_union_length(all));
+  return {busy / whole, (busy - static_cast<double>(base::sort_and_union_length(own))) / whole};
+}
+
+/// Waits for events of a known stream.
+[[maybe_unused]] std::size_t waits_for_streams(const Timeline& timeline) {
+  std::size_t waits = 0;
+  for (std::size_t row = 0; row < timeline.syncs.size(); ++row)
+    if (timeline.syncs.event_stream[row] != kNone) ++waits;
+  return waits;
+}
+
+/// A device that is always busy with what is its own.
+void check_healthy(const char* half, const std::string& name, const Program& program, std::int64_t step_ns) {
+  const DeviceShares shares = shares_of(program);
+  std::printf("%-9s   healthy  %8.3f ms  busy %5.1f %%, exposed %4.1f %%  %s\n", half,
+              static_cast<double>(step_ns) / 1e6, 100 * shares.busy, 100 * shares.exposed, name.c_str());
+  if (!program.has_device) return;
+  CHECK(shares.busy > 0.9);
+  CHECK(shares.exposed < 0.008);
+}
+
 }  // namespace
 
 void check_planted(const char* half, const std::vector<AdviceCase>& cases) {
@@ -69,9 +108,7 @@ void check_planted(const char* half, const std::vector<AdviceCase>& cases) {
       CHECK(gain_ns <= before_ns);
       before_ns = gain_ns;
     }
-    if (one.causes.empty())
-      std::printf("%-9s   healthy  %8.3f ms  %-24s %s\n", half, static_cast<double>(step_ns) / 1e6, "",
-                  one.name.c_str());
+    if (one.causes.empty()) check_healthy(half, one.name, job.front(), step_ns);
   }
   CHECK(3 * healthy >= cases.size());
   CHECK(cases.size() >= 32);
@@ -89,6 +126,7 @@ void check_recordings([[maybe_unused]] const std::vector<AdviceCase>& cases) {
     CHECK(read.ranges.size() == built.ranges.size());
     CHECK(read.operators.size() == built.operators.size());
     CHECK(read.syncs.size() == built.syncs.size());
+    CHECK(waits_for_streams(read) == waits_for_streams(built));
     CHECK(read.cuda_allocations.size() == built.cuda_allocations.size());
     CHECK(read.overheads.size() == built.overheads.size());
     CHECK(read.collectives.size() == built.collectives.size());

@@ -184,11 +184,12 @@ class ProgramWriter {
   void add_syncs() {
     for (const ProgramSync& sync : program_.syncs)
       timeline_.syncs.append({.type = sync.type,
-                              .stream = sync.type == 4 ? StreamIndex(kNone) : stream(sync.stream),
+                              .stream = sync.type == 2 || sync.type == 3 ? stream(sync.stream) : StreamIndex(kNone),
                               .device = device_,
                               .begin_ns = sync.begin_ns,
                               .end_ns = sync.end_ns,
-                              .correlation = sync.correlation});
+                              .correlation = sync.correlation,
+                              .event_stream = sync.type <= 2 ? stream(sync.event.stream) : StreamIndex(kNone)});
   }
 
   void add_rest() {

@@ -49,12 +49,20 @@ struct ProgramWork {
   int collective = -1;  ///< position in Program::collectives
 };
 
+/// An event that was recorded on a stream.
+struct ProgramEvent {
+  std::uint32_t correlation = 0;
+  std::int64_t stream = 7;
+  std::int64_t done_ns = 0;  ///< when the work before it is done
+};
+
 struct ProgramSync {
   std::uint32_t type = 3;  ///< as SyncRow has it
   std::int64_t stream = 7;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::uint32_t correlation = 0;
+  ProgramEvent event{};  ///< of a wait for one
 };
 
 /// A call of CUDA's allocator, or of its opposite.
@@ -115,6 +123,7 @@ struct Program {
   std::vector<ProgramRange> ranges;
   std::vector<ProgramCall> calls;
   std::vector<ProgramWork> works;
+  std::vector<ProgramEvent> events;
   std::vector<ProgramSync> syncs;
   std::vector<ProgramAllocation> allocations;
   std::vector<ProgramCollective> collectives;

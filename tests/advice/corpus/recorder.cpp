@@ -205,6 +205,7 @@ class ProgramPlayer {
 
   void record_device() {
     for (const ProgramWork& work : program_.works) record(work);
+    for (const ProgramEvent& event : program_.events) record(event);
     for (const ProgramSync& sync : program_.syncs) record(sync);
     for (const ProgramAllocation& one : program_.allocations) record(one);
     for (const ProgramOverhead& one : program_.overheads) record(one);
@@ -246,8 +247,22 @@ class ProgramPlayer {
     r.end = PlayedClock::on_device(sync.end_ns);
     r.correlationId = sync.correlation;
     r.contextId = 1;
-    r.streamId = sync.type == 4 ? CUPTI_SYNCHRONIZATION_INVALID_VALUE : static_cast<std::uint32_t>(sync.stream);
-    r.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    const bool of_stream = sync.type == 2 || sync.type == 3, of_event = sync.type <= 2;
+    r.streamId = of_stream ? static_cast<std::uint32_t>(sync.stream) : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    r.cudaEventId = of_event ? kEventId : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    r.cudaEventSyncId = of_event ? sync.event.correlation : 0;
+    fakecupti_append(&r, sizeof r);
+  }
+
+  static void record(const ProgramEvent& event) {
+    if (!fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CUDA_EVENT)) return;
+    CUpti_ActivityCudaEvent2 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+    r.correlationId = event.correlation;
+    r.contextId = 1;
+    r.streamId = static_cast<std::uint32_t>(event.stream);
+    r.eventId = kEventId;
+    r.cudaEventSyncId = event.correlation;
     fakecupti_append(&r, sizeof r);
   }
 
@@ -285,6 +300,7 @@ class ProgramPlayer {
   }
 
   static constexpr std::uint32_t kComputeStreamId = 7;
+  static constexpr std::uint32_t kEventId = 1;  // the same event again and again
 
   const Program& program_;
   session::SessionCore& session_;
@@ -303,6 +319,8 @@ void play_and_stop(const Program& program, Recording& recording, PlayedClock& cl
   ProgramPlayer(program, *recording).play();
   const std::int64_t end_ns = end_of(program) + 1'000;
   clock.set_others(end_ns);
+  if (program.has_device) fakecupti_advance(static_cast<std::uint64_t>(end_ns - program.steps.front().begin_ns));
+  (void)recording->flush();
   if (const Status stopped = recording->stop(); !stopped.ok()) throw std::runtime_error(stopped.error().message());
 }
 

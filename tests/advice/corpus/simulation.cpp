@@ -230,16 +230,18 @@ void Simulation::synchronize_device(const char* function) {
   program_.syncs.push_back({4, kComputeStream, begin_ns, now_ns_ - 600, correlation});
 }
 
-std::int64_t Simulation::record_event(std::int64_t stream) {
-  call("cudaEventRecordWithFlags", 0.9);
-  return std::max(now_ns_, streams_[stream].free_ns);
+ProgramEvent Simulation::record_event(std::int64_t stream) {
+  const std::uint32_t correlation = call("cudaEventRecordWithFlags", 0.9);
+  const ProgramEvent event{correlation, stream, std::max(now_ns_, streams_[stream].free_ns)};
+  program_.events.push_back(event);
+  return event;
 }
 
-void Simulation::synchronize_event(std::int64_t event, std::int64_t stream) {
+void Simulation::synchronize_event(const ProgramEvent& event) {
   const std::uint32_t correlation = begin_call("cudaEventSynchronize");
   const std::int64_t begin_ns = now_ns_ + 500;
-  end_call(event + 1'500, 1.6);
-  program_.syncs.push_back({1, stream, begin_ns, now_ns_ - 400, correlation});
+  end_call(event.done_ns + 1'500, 1.6);
+  program_.syncs.push_back({1, event.stream, begin_ns, now_ns_ - 400, correlation, event});
 }
 
 std::int64_t Simulation::all_done_ns() const {
@@ -249,9 +251,11 @@ std::int64_t Simulation::all_done_ns() const {
 }
 
 void Simulation::wait_event(std::int64_t stream, std::int64_t other) {
-  call("cudaEventRecordWithFlags", 0.9);
-  call("cudaStreamWaitEvent", 0.8);
-  streams_[stream].free_ns = std::max(streams_[stream].free_ns, streams_[other].free_ns + 500 - kGapNs);
+  const ProgramEvent event = record_event(other);
+  const std::int64_t begin_ns = now_ns_;
+  const std::uint32_t correlation = call("cudaStreamWaitEvent", 0.8);
+  program_.syncs.push_back({2, stream, begin_ns, now_ns_, correlation, event});
+  streams_[stream].free_ns = std::max(streams_[stream].free_ns, event.done_ns + 500 - kGapNs);
 }
 
 std::uint64_t Simulation::allocate(std::uint64_t bytes, double us) {

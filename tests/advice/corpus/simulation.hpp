@@ -93,8 +93,8 @@ class Simulation {
   void synchronize_stream(std::int64_t stream = kComputeStream);
   void synchronize_device(const char* function = "cudaDeviceSynchronize");
   /// cudaEventRecord on the stream, and cudaEventSynchronize: the host waits for what was on it then.
-  std::int64_t record_event(std::int64_t stream = kComputeStream);
-  void synchronize_event(std::int64_t event, std::int64_t stream = kComputeStream);
+  ProgramEvent record_event(std::int64_t stream = kComputeStream);
+  void synchronize_event(const ProgramEvent& event);
   /// The next work of `stream` begins after what is on `other` now.
   void wait_event(std::int64_t stream, std::int64_t other);
   /// cudaMalloc and cudaFree; the latter waits for the device.

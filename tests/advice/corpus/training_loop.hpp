@@ -96,7 +96,7 @@ class TwoStepsAhead {
   void mark(Simulation& run) { events_.push_back(run.record_event()); }
 
  private:
-  std::vector<std::int64_t> events_;
+  std::vector<ProgramEvent> events_;
 };
 
 /// In ranges data, forward, backward and optimizer; the backward pass is launched by the engine's thread.
