@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "advice/context.hpp"
+
+#include "advice/host_causes.hpp"
+#include "advice/products.hpp"
+#include "analysis/medians.hpp"
+#include "analysis/spread.hpp"
+#include "projection/project.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace rangefinder::advice {
+
+Context::Context(const Timeline& timeline, const AdviceOptions& options) : timeline_(timeline), options_(options) {
+  options_.least_gain_permille = std::clamp<std::int64_t>(options_.least_gain_permille, 0, 1000);
+}
+Context::~Context() = default;
+
+const Projection& Context::projection() {
+  if (!projection_) projection_ = projection::project_without_streams(timeline_, options_.projection);
+  return *projection_;
+}
+
+const analysis::StepAnalysis& Context::steps() {
+  if (!steps_) steps_ = analysis::analyse_steps(timeline_, projection());
+  return *steps_;
+}
+
+const Frames& Context::frames() {
+  if (!frames_) frames_.emplace(timeline_, steps());
+  return *frames_;
+}
+
+const CriticalPathGraph& Context::graph() {
+  if (!graph_) {
+    CriticalPathOptions wanted;
+    wanted.projection = options_.projection;
+    graph_.emplace(timeline_, wanted, projection().owner);
+  }
+  return *graph_;
+}
+
+const std::vector<CriticalWindow>& Context::windows() {
+  if (windows_) return *windows_;
+  windows_.emplace();
+  if (!frames().are_steps()) {
+    windows_->push_back(graph().whole());
+    return *windows_;
+  }
+  std::set<std::pair<ProcessIndex, std::int64_t>> judged;
+  for (const Frame& frame : frames().all()) judged.emplace(frame.process, frame.number);
+  for (CriticalWindow& window : graph().steps())
+    if (window.step && judged.count({window.process, *window.step}) != 0) windows_->push_back(std::move(window));
+  return *windows_;
+}
+
+const std::vector<analysis::Wait>& Context::waits() {
+  if (!waits_) waits_ = analysis::waits_of(timeline_);
+  return *waits_;
+}
+
+const std::vector<analysis::AllocationCall>& Context::allocations() {
+  if (!allocations_) allocations_ = analysis::allocation_calls(timeline_);
+  return *allocations_;
+}
+
+const analysis::KernelFamilies& Context::families() {
+  if (!families_) families_.emplace(timeline_);
+  return *families_;
+}
+
+const analysis::PathTree& Context::paths() {
+  if (!paths_)
+    paths_ = analysis::range_tree(timeline_, projection(), options_.projection, {.numbers = true},
+                                  analysis::HostSpread::kNotWanted);
+  return *paths_;
+}
+
+const HostCauses& Context::host_causes() {
+  if (!host_causes_) host_causes_ = std::make_unique<HostCauses>(find_host_causes(*this));
+  return *host_causes_;
+}
+
+const std::vector<Product>& Context::products() {
+  if (!products_) products_ = std::make_unique<std::vector<Product>>(products_of(*this));
+  return *products_;
+}
+
+const Stragglers& Context::stragglers() {
+  if (!stragglers_) {
+    Result<Stragglers> found = find_stragglers(timeline_);
+    if (found.ok()) {
+      stragglers_ = std::move(*found);
+    } else {
+      stragglers_.emplace();
+      stragglers_->abstained = found.error().message();
+    }
+  }
+  return *stragglers_;
+}
+
+const std::vector<ActivityIndex>& Context::work() {
+  if (work_) return *work_;
+  work_.emplace();
+  for (ActivityIndex row{0}; row < timeline_.activities.size(); ++row)
+    if (frames().holds(timeline_, row)) work_->push_back(row);
+  return *work_;
+}
+
+std::int64_t Context::step_ns() {
+  if (step_ns_) return *step_ns_;
+  std::vector<double> lengths;
+  for (const CriticalWindow& window : windows()) lengths.push_back(static_cast<double>(window.length_ns()));
+  step_ns_ = static_cast<std::int64_t>(analysis::median_of(lengths));
+  return *step_ns_;
+}
+
+std::int64_t Context::least_gain_ns() {
+  return static_cast<std::int64_t>(static_cast<double>(step_ns()) * static_cast<double>(options_.least_gain_permille) /
+                                   1000);
+}
+
+std::int64_t Context::mean_ns(const Change& change) {
+  if (windows().empty()) return 0;
+  analysis::Sum sum;
+  for (const std::int64_t length :
+       graph().times(windows(), [&change](const CriticalSegment& segment) { return change.scale(segment); }))
+    sum.add(length);
+  return sum.mean(0);
+}
+
+std::int64_t Context::gain_ns(Change& change) {
+  Change nothing;
+  return gain_beside_ns(nothing, change);
+}
+
+std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
+  change.finish();
+  if (change.empty() || windows().empty()) return 0;
+  const auto count = static_cast<std::int64_t>(windows().size());
+  if (change.most_ns() / count < least_gain_ns()) return 0;
+  if (!recorded_mean_ns_) recorded_mean_ns_ = mean_ns(Change());
+  std::int64_t before = *recorded_mean_ns_;
+  Change both = change;
+  if (!first.empty()) {
+    first.finish();
+    before = mean_ns(first);
+    both.add(first);
+    both.finish();
+  }
+  const std::int64_t gain = detail::minus(before, mean_ns(both));
+  return gain > 0 && gain >= least_gain_ns() ? gain : 0;
+}
+
+std::string Context::path_of(RangeIndex range) {
+  if (range >= timeline_.ranges.size()) return {};
+  const analysis::PathTree& tree = paths();
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t group = tree.group_of[range]; group != kNone; group = tree.groups.rows[group].parent)
+    groups.push_back(group);
+  std::string path;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group)
+    path.append(path.empty() ? "" : "/").append(tree.groups.name(timeline_, *group));
+  return path;
+}
+
+}  // namespace rangefinder::advice

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "advice/frames.hpp"
+
+#include "analysis/spread.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::advice {
+
+Frames::Frames(const Timeline& timeline, const analysis::StepAnalysis& steps) {
+  for (const analysis::StepFigures& step : steps.steps)
+    if (!step.warm_up && step.begin_ns < step.end_ns)
+      frames_.push_back({step.process, step.number, step.begin_ns, step.end_ns});
+  are_steps_ = !frames_.empty();
+  if (!are_steps_ && timeline.begin_ns < timeline.end_ns)
+    for (ProcessIndex process{0}; process < timeline.processes.size(); ++process)
+      frames_.push_back({process, 0, timeline.begin_ns, timeline.end_ns});
+  first_.assign(timeline.processes.size() + 1, 0);
+  for (const Frame& frame : frames_) ++first_[frame.process + std::size_t{1}];
+  for (std::size_t process = 1; process < first_.size(); ++process) first_[process] += first_[process - 1];
+}
+
+std::size_t Frames::at(ProcessIndex process, std::int64_t time_ns) const noexcept {
+  if (process + std::size_t{1} >= first_.size()) return kNoFrame;
+  const auto begin = frames_.begin() + static_cast<std::ptrdiff_t>(first_[process]);
+  const auto end = frames_.begin() + static_cast<std::ptrdiff_t>(first_[process + std::size_t{1}]);
+  const auto after =
+      std::partition_point(begin, end, [time_ns](const Frame& frame) { return frame.begin_ns <= time_ns; });
+  if (after == begin || time_ns >= (after - 1)->end_ns) return kNoFrame;
+  return static_cast<std::size_t>(after - 1 - frames_.begin());
+}
+
+bool Frames::holds(const Timeline& timeline, ActivityIndex activity) const noexcept {
+  const ActivityTable& activities = timeline.activities;
+  const LaunchIndex launch = activities.launch[activity];
+  if (launch < timeline.launches.size())
+    return holds(timeline, timeline.launches.thread[launch], timeline.launches.time_ns[launch]);
+  const DeviceIndex device = timeline.streams[activities.stream[activity]].device;
+  return at(timeline.devices[device].process, activities.begin_ns[activity]) != kNoFrame;
+}
+
+std::int64_t Frames::total_ns() const noexcept {
+  std::int64_t total = 0;
+  for (const Frame& frame : frames_)
+    total = analysis::saturating_add(total, detail::minus(frame.end_ns, frame.begin_ns));
+  return total;
+}
+
+}  // namespace rangefinder::advice

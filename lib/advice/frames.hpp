@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/steps.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rangefinder::advice {
+
+/// A stretch of a process' time that is judged.
+struct Frame {
+  ProcessIndex process{0};
+  std::int64_t number = 0;  ///< of the step
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// The steps that are judged: those after the warm-up. Where there are none, all of the recording, a frame for each
+/// process.
+class Frames {
+ public:
+  static constexpr std::size_t kNoFrame = static_cast<std::size_t>(-1);
+  Frames(const Timeline& timeline, const analysis::StepAnalysis& steps);
+
+  /// By process, then time; disjoint within a process.
+  std::span<const Frame> all() const noexcept { return frames_; }
+  bool are_steps() const noexcept { return are_steps_; }
+  /// Of all processes; at least 1.
+  std::size_t count() const noexcept { return frames_.empty() ? 1 : frames_.size(); }
+  /// Which one holds a moment of a process; kNoFrame.
+  std::size_t at(ProcessIndex process, std::int64_t time_ns) const noexcept;
+  bool holds(const Timeline& timeline, ThreadIndex thread, std::int64_t time_ns) const noexcept {
+    return thread < timeline.threads.size() && at(timeline.threads[thread].process, time_ns) != kNoFrame;
+  }
+  /// Whether an activity was launched in one; where the launch is not known, whether it began in one.
+  bool holds(const Timeline& timeline, ActivityIndex activity) const noexcept;
+  std::int64_t total_ns() const noexcept;
+
+ private:
+  std::vector<Frame> frames_;
+  std::vector<std::size_t> first_;  // of each process, and the end
+  bool are_steps_ = false;
+};
+
+}  // namespace rangefinder::advice

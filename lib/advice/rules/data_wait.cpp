@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "advice/host_causes.hpp"
+#include "advice/rule.hpp"
+#include "analysis/step_rules.hpp"
+
+#include <rangefinder/analysis/stragglers.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <vector>
+
+// The step waits for its input.
+namespace rangefinder::advice {
+namespace {
+
+/// Ranges of the part `data`, by name.
+std::vector<bool> input_names(const Timeline& timeline) {
+  std::vector<bool> is_input(timeline.string_count());
+  std::vector<bool> is_read(timeline.string_count());
+  const analysis::StepRules rules;
+  for (const StringId id : timeline.ranges.name) {
+    const auto name = static_cast<std::size_t>(id);
+    if (is_read[name]) continue;
+    is_read[name] = true;
+    is_input[name] = rules.part_of(timeline.text(id)) == analysis::StepPart::kData;
+  }
+  return is_input;
+}
+
+/// By process: whether the other ranks wait for its input, which is rank_imbalance.
+std::vector<bool> slow_at_input(Context& context) {
+  std::vector<bool> is_slow(context.timeline().processes.size());
+  if (is_slow.size() < 2) return is_slow;
+  const Stragglers& found = context.stragglers();
+  for (const Straggler& one : found.stragglers)
+    if (one.cause == StragglerCause::kInput) is_slow[found.ranks[one.rank].process] = true;
+  return is_slow;
+}
+
+}  // namespace
+
+Judgement judge_data_wait(Context& context) {
+  const Timeline& timeline = context.timeline();
+  const std::vector<bool> is_input = input_names(timeline);
+  if (std::find(is_input.begin(), is_input.end(), true) == is_input.end())
+    return Judgement::cannot_tell(
+        "a range around what gets the next batch: name it data, load_batch or the like (see "
+        "docs/how-to/watch-steps.md)");
+  const HostSpans& input = context.host_causes().input;
+  Change change;
+  EvidenceTable evidence(context);
+  const std::vector<bool> is_slow = slow_at_input(context);
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)
+    if (!is_slow[timeline.threads[thread].process])
+      for (const analysis::Span& span : input.of(thread)) change.skip_host(thread, span.begin, span.end);
+  const std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns == 0) return Judgement::nothing();
+  const RangeTable& ranges = timeline.ranges;
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
+    if (!is_input[static_cast<std::size_t>(ranges.name[row])] || ranges.thread[row] >= timeline.threads.size() ||
+        is_slow[timeline.threads[ranges.thread[row]].process])
+      continue;
+    const std::int64_t covered_ns = input.covered_ns(ranges.thread[row], ranges.begin_ns[row], ranges.end_ns[row]);
+    if (covered_ns > 0)
+      evidence.add_host({ranges.thread[row], ranges.begin_ns[row]}, timeline.text(ranges.name[row]), covered_ns);
+  }
+  return Judgement::found(finding_of(AdviceRule::kDataWait, gain_ns, evidence,
+                                     {"Steps wait for their input" + in_range(evidence.main_range()),
+                                      "Load batches ahead of the step: DataLoader with num_workers above 0, "
+                                      "prefetch_factor and persistent_workers (in "
+                                      "C++ workers() and max_jobs()); move decoding and augmentation to workers or to "
+                                      "the device; store data in fewer, "
+                                      "larger files",
+                                      "`report --view steps` shows less time in the part data"}));
+}
+
+}  // namespace rangefinder::advice

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "advice/host_causes.hpp"
+#include "advice/rule.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// The host waits for the device inside of steps. The device is then idle until the host has launched anew.
+namespace rangefinder::advice {
+namespace {
+
+// A program that reads its loss or the time at the end of a step knows that it waits there: it is told only where that
+// costs more.
+constexpr std::int64_t kLeastPermilleOfOneWait = 50;
+
+/// Whether each frame has one wait at most, after which it launches nothing.
+bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
+  const Timeline& timeline = context.timeline();
+  const Frames& frames = context.frames();
+  std::vector<std::int64_t> last_launch(frames.count(), kNoTime);
+  for (const ActivityIndex activity : context.work()) {
+    const LaunchIndex launch = timeline.activities.launch[activity];
+    if (launch >= timeline.launches.size()) continue;
+    const std::size_t frame =
+        frames.at(timeline.threads[timeline.launches.thread[launch]].process, timeline.launches.time_ns[launch]);
+    if (frame < last_launch.size())
+      last_launch[frame] = std::max(last_launch[frame], timeline.launches.time_ns[launch]);
+  }
+  std::vector<bool> has_wait(frames.count());
+  for (const std::size_t i : waits) {
+    const analysis::Wait& wait = context.waits()[i];
+    const std::size_t frame = frames.at(timeline.threads[wait.thread].process, wait.begin_ns);
+    if (frame >= has_wait.size() || has_wait[frame] || last_launch[frame] > wait.begin_ns) return false;
+    has_wait[frame] = true;
+  }
+  return frames.are_steps();
+}
+
+}  // namespace
+
+Judgement judge_implicit_synchronization(Context& context) {
+  const Timeline& timeline = context.timeline();
+  if (timeline.activities.size() == 0) return Judgement::nothing();
+  if (timeline.syncs.size() == 0 && timeline.calls.size() == 0)
+    return Judgement::cannot_tell(
+        "waits of the host: record with cuda_sync and cuda_api, or with torch.profiler's "
+        "ProfilerActivity.CUDA");
+  const std::vector<analysis::Wait>& waits = context.waits();
+  const std::vector<WaitCause>& causes = context.host_causes().waits;
+  Change change;
+  EvidenceTable evidence(context);
+  std::vector<std::size_t> counted_waits;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if (causes[i] != WaitCause::kProgram) continue;
+    counted_waits.push_back(i);
+    change.skip_wait(timeline, waits[i].call);
+    evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),
+                      waits[i].length_ns());
+  }
+  // Without the waits the host would do what other rules are about while the device works. That is no gain of this one.
+  Change others = without_causes(context);
+  std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns != 0 && !others.empty()) gain_ns = std::min(gain_ns, context.gain_beside_ns(others, change));
+  const std::int64_t least_ns =
+      waits_at_ends(context, counted_waits) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 0;
+  if (gain_ns == 0 || gain_ns < least_ns) return Judgement::nothing();
+  return Judgement::found(finding_of(
+      AdviceRule::kImplicitSynchronization, gain_ns, evidence,
+      {"The host waits for the device " + counted(evidence.count(), "time") + a_step(context) + ", mostly in " +
+           evidence.main_operator() + in_range(evidence.main_range()) + ", and the device then waits for launches",
+       "Keep results on the device: no .item(), .cpu(), .nonzero(), print or `if` on a tensor inside of the step; add "
+       "losses up in a tensor and read it every N steps; copy with non_blocking=True into pinned memory and wait for "
+       "an "
+       "event later",
+       "`report --view sync` shows fewer waits, and `--view breakdown --by step` less idle time of the device"}));
+}
+
+}  // namespace rangefinder::advice

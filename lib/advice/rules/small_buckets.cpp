@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "advice/communication.hpp"
+#include "advice/launches.hpp"
+#include "advice/rule.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+// Collectives so small that each takes its latency: one of all of them would take little longer than one of them.
+namespace rangefinder::advice {
+
+Judgement judge_small_buckets(Context& context) {
+  const Timeline& timeline = context.timeline();
+  const std::vector<Communication> all = communications_of(context);
+  const std::vector<bool> small = small_communications(timeline, all);
+  const bool any_bytes =
+      std::any_of(all.begin(), all.end(), [](const Communication& one) { return one.bytes.has_value(); });
+  if (!all.empty() && !any_bytes)
+    return Judgement::cannot_tell(
+        "sizes of collectives: record with CollectiveRecording or NCCL's profiler plugin; "
+        "torch.profiler has them since PyTorch 2.2");
+  // The longest of each kind in a step stays, for all of them.
+  std::map<std::tuple<std::size_t, CollectiveKind>, std::size_t> longest;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!small[i]) continue;
+    const auto [place, added] = longest.try_emplace({all[i].frame, timeline.collectives.kind[all[i].collective]}, i);
+    if (!added && all[i].length_ns > all[place->second].length_ns) place->second = i;
+  }
+  std::vector<bool> stays(all.size());
+  for (const auto& [key, row] : longest) stays[row] = true;
+  Change change;
+  EvidenceTable evidence(context);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!small[i]) continue;
+    add_evidence(timeline, all[i], evidence);
+    if (stays[i]) continue;
+    skip_communication(timeline, all[i], change);
+    if (all[i].kernel != kNone) change.skip_call(timeline, call_of(timeline, all[i].kernel));
+    const CollectiveTable& table = timeline.collectives;
+    if (all[i].kernel != kNone && table.end_ns[all[i].collective] != kNoTime)
+      change.skip_host(table.thread[all[i].collective], table.begin_ns[all[i].collective],
+                       table.end_ns[all[i].collective]);
+  }
+  const std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns == 0) return Judgement::nothing();
+  return Judgement::found(finding_of(
+      AdviceRule::kSmallBuckets, gain_ns, evidence,
+      {counted(evidence.count(), "collective") + " of at most 1 MiB" + a_step(context) +
+           in_range(evidence.main_range()) + " could be few",
+       "Reduce gradients in larger buckets: DistributedDataParallel's bucket_cap_mb (25 by default), coalesced "
+       "collectives (torch.distributed.all_reduce_coalesced, in C++ allreduce_coalesced or one flat tensor)",
+       "`report --view collectives` shows fewer and larger collectives"}));
+}
+
+}  // namespace rangefinder::advice
