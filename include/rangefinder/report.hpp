@@ -28,7 +28,7 @@ struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
   /// One row per instance instead of one per name, in the views that have both.
   bool instances = false;
-  /// The view ops: one row per name and shapes of inputs; needs LoadOptions::operator_inputs.
+  /// The view ops: one row per name and shapes of inputs; write_report needs LoadOptions::operator_inputs.
   bool by_shape = false;
   /// The view ranges: one row per name and payload.
   bool by_payload = false;

@@ -73,8 +73,6 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.absolute_times = known.absolute_times;
   options.terminal = known.terminal;
   load.max_memory_bytes = known.max_memory_bytes;
-  load.operator_inputs = options.by_shape || options.view == "ops" || options.view.starts_with("roofline") ||
-                         options.view == "steps";  // FLOPs
   return RF_STATUS_OK;
 }
 

@@ -41,6 +41,7 @@ void add_attribution(CLI::App& verb, Attribution& variable, const std::string& d
 /// `program`: its words, once the command line has been read.
 void add_record(CLI::App& app, Common& common, int& result, const std::vector<std::string>& program);
 void add_report(CLI::App& app, Common& common, int& result);
+void add_advise(CLI::App& app, Common& common, int& result);
 void add_export(CLI::App& app, Common& common, int& result);
 void add_view(CLI::App& app, Common& common, int& result);
 void add_info(CLI::App& app, Common& common, int& result);

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   cli::add_record(app, common, result, program);
 #endif
   cli::add_report(app, common, result);
+  cli::add_advise(app, common, result);
   cli::add_export(app, common, result);
   cli::add_view(app, common, result);
   cli::add_info(app, common, result);

@@ -54,7 +54,6 @@ int run_report(const Common& common, ReportArguments arguments) {
   LoadOptions load;
   load.strict = common.strict;
   load.max_memory_bytes = common.max_memory;
-  load.operator_inputs = options.view == "ops" || options.view.starts_with("roofline") || options.view == "steps";
   load.progress = Progress::update;
   load.progress_user = &progress;
   const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);

@@ -215,7 +215,6 @@ Result<std::string> answer_report(Tools& tools, const Json& arguments) {
   const ReportOptions options = report_options(tools, arguments);
   LoadOptions load;
   load.max_memory_bytes = tools.limits().max_memory_bytes;
-  load.operator_inputs = options.view == "ops" || options.view.starts_with("roofline") || options.view == "steps";
   const std::size_t max_bytes = tools.limits().max_bytes;
   std::string text;
   const Status status = report_files({*path}, load, options, [&](std::string_view piece) {

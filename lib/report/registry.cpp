@@ -18,7 +18,7 @@ MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_
     make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
     make_unattributed, make_counters, make_breakdown, make_collectives, make_collective_calls, make_hang, make_pipeline,
     make_stragglers, make_ranks, make_families, make_launch_queue, make_sequences, make_streams, make_idle,
-    make_idle_streams, make_threads, make_parallelism, make_backward;
+    make_idle_streams, make_threads, make_parallelism, make_backward, make_advice;
 
 namespace {
 
@@ -26,6 +26,8 @@ namespace {
 constexpr View kOwnViews[] = {
     {"ranges", "Ranges by name, with their GPU time (--instances: each)", kNeedsRanges, make_ranges},
     {"tree", "Ranges by path, as they are nested, with their GPU time", kNeedsRanges, make_tree},
+    {"advice", "What to change: findings by what they gain of a step, with evidence, and what could not be judged",
+     kReadsInputs, make_advice},
     {"kernels", "Kernels by name, and the ranges that own them (--instances: each)", kNeedsActivities, make_kernels},
     {"memcpy", "Copies and memsets by direction, with throughput (--instances: each)", kNeedsActivities, make_memcpy},
     {"launches", "Kernels by launch configuration: occupancy and its limit, waves, launch delay, queue time",
@@ -46,14 +48,16 @@ constexpr View kOwnViews[] = {
      kNeedsOverheads, make_overhead},
     {"allocations", "Device allocations (cudaMalloc and the like) by range and function (--instances: each)",
      kNeedsAllocations, make_allocations},
-    {"ops", "Operators of LibTorch by name: key averages, as torch.profiler counts them", kNeedsOperators, make_ops},
+    {"ops", "Operators of LibTorch by name: key averages, as torch.profiler counts them",
+     kNeedsOperators | kReadsInputs, make_ops},
     {"memory", "Ranges by name: bytes allocated, bytes freed, peak", kNeedsMemory, make_memory},
     {"memory_peak", "What was allocated at the peak: by range, by operator", kNeedsMemory, make_memory_peak},
     {"memory_devices", "Memory of the host and of each device: peak, reserved, growth per step, private pools",
      kNeedsMemory, make_memory_devices},
     {"memory_fragmentation", "Fragmentation of device allocators: at its maximum and at the end", kNeedsAllocatorCounts,
      make_memory_fragmentation},
-    {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps, make_steps, kSummary},
+    {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps | kReadsInputs,
+     make_steps, kSummary},
     {"breakdown",
      "Devices, or the host without one: computation, communication, copies, what is exposed, why idle (--by)",
      kNeedsNothing, make_breakdown, kNoVariant, false, kByStep | kByRange},
@@ -83,11 +87,11 @@ constexpr View kOwnViews[] = {
      make_hang},
     {"pipeline", "Stages of pipeline parallelism: schedule, work, bubbles and their ideal (--instances: each step)",
      kNeedsCollectives, make_pipeline},
-    {"roofline", "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)", kNeedsRanges,
-     make_roofline},
+    {"roofline", "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)",
+     kNeedsRanges | kReadsInputs, make_roofline},
     {"roofline_operators",
-     "FLOP/s and bytes/s of LibTorch's operators, as shares of the peaks of the machine (--peaks)", kNeedsOperators,
-     make_roofline_operators},
+     "FLOP/s and bytes/s of LibTorch's operators, as shares of the peaks of the machine (--peaks)",
+     kNeedsOperators | kReadsInputs, make_roofline_operators},
     {"energy", "Energy of devices per path, with power and clocks while the work ran",
      kNeedsRanges | kNeedsActivities | kNeedsDeviceSamples, make_energy},
     {"cpu_counters", "CPU events per range (perf events): instructions, cycles, cache misses, page faults",

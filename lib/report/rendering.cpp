@@ -55,7 +55,7 @@ Status write(Rendering rendering, const ReportOptions& options, const Sink& sink
   }
   if (rendering.overview)
     if (Status status = sink(to_text(*rendering.overview, timeline, text) + "\n"); !status.ok()) return status;
-  Status status = write_text(table, text, sink);
+  Status status = table.prose().empty() ? write_text(table, text, sink) : sink(table.prose());
   return status.ok() ? sink("\n" + to_text(rendering.footer, text)) : status;
 }
 

@@ -67,11 +67,13 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   return write_prepared(divided ? *divided : timeline, **view, wanted, options, sink);
 }
 
-Status report_files(const std::vector<std::string>& paths, const LoadOptions& load, const ReportOptions& options,
+Status report_files(const std::vector<std::string>& paths, const LoadOptions& given, const ReportOptions& options,
                     const std::function<bool(std::string_view)>& sink) {
   report::ViewOptions wanted{options};
   const Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return view.error();
+  LoadOptions load = given;
+  load.operator_inputs = load.operator_inputs || ((*view)->needs & report::kReadsInputs) != 0;
   if (report::adds_up(**view, wanted) && paths.size() == 1 && !base::is_directory(paths.front()) &&
       !base::is_special(paths.front())) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(paths.front());

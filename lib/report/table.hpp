@@ -158,6 +158,11 @@ class Table {
   void note(std::string text) { notes_.push_back(std::move(text)); }
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
+  /// What people read in place of the rows, where a table is no good for it; empty: the rows. Gone once columns are
+  /// chosen.
+  void set_prose(std::string text) { prose_ = std::move(text); }
+  const std::string& prose() const noexcept { return prose_; }
+
   /// What text shows points in time from.
   void set_time_origin(std::int64_t ns) noexcept { time_origin_ns_ = ns; }
   std::int64_t time_origin_ns() const noexcept { return time_origin_ns_; }
@@ -189,6 +194,7 @@ class Table {
   Texts texts_;
   Paths paths_;
   std::vector<std::string> notes_;
+  std::string prose_;
   std::size_t left_out_rows_ = 0;
   std::size_t filtered_rows_ = 0;
   std::int64_t time_origin_ns_ = 0;

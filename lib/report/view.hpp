@@ -42,7 +42,7 @@ struct ViewOptions : ReportOptions {
   bool is(Variant variant) const noexcept { return (variants & variant) != 0; }
 };
 
-/// What a view cannot answer without.
+/// What a view cannot answer without, and what is loaded for it.
 enum Needs : unsigned {
   kNeedsNothing = 0,
   kNeedsRanges = 1,
@@ -62,6 +62,7 @@ enum Needs : unsigned {
   kNeedsGraphs = 16384,
   kNeedsCollectives = 32768,
   kNeedsNodes = 65536,
+  kReadsInputs = 131072,  ///< of operators, where they were recorded: LoadOptions::operator_inputs
 };
 
 /// The view's table, as it is without a filter, an order and a choice of columns.
