@@ -4,6 +4,7 @@
 // Everything of the library that needs neither LibTorch nor a compiler newer than C++17. A file that only marks ranges
 // compiles faster with <rangefinder/range.hpp>; operators and memory of LibTorch are in <rangefinder/torch/...>.
 
+#include <rangefinder/analysis/advice.hpp>
 #include <rangefinder/analysis/breakdown.hpp>
 #include <rangefinder/analysis/collectives.hpp>
 #include <rangefinder/analysis/hang.hpp>
