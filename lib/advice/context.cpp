@@ -3,6 +3,7 @@
 
 #include "advice/host_causes.hpp"
 #include "advice/products.hpp"
+#include "advice/queue_waits.hpp"
 #include "analysis/medians.hpp"
 #include "analysis/spread.hpp"
 #include "projection/project.hpp"
@@ -122,8 +123,16 @@ std::int64_t Context::least_gain_ns() {
                                    1000);
 }
 
-std::int64_t Context::mean_ns(const Change& change) {
+/// Waits for room in a queue are left out: they are as long as the device makes them. That the host does not wait there
+/// changes no step that the device bounds.
+std::int64_t Context::mean_ns(Change change) {
   if (windows().empty()) return 0;
+  if (!queue_waits_) {
+    queue_waits_.emplace();
+    queue_waits_->skip_host(queue_waits(timeline_));
+  }
+  change.add(*queue_waits_);
+  change.finish();
   analysis::Sum sum;
   for (const std::int64_t length :
        graph().times(windows(), [&change](const CriticalSegment& segment) { return change.scale(segment); }))
@@ -148,9 +157,8 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
     first.finish();
     before = mean_ns(first);
     both.add(first);
-    both.finish();
   }
-  const std::int64_t gain = detail::minus(before, mean_ns(both));
+  const std::int64_t gain = detail::minus(before, mean_ns(std::move(both)));
   return gain > 0 && gain >= least_gain_ns() ? gain : 0;
 }
 

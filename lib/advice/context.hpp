@@ -69,7 +69,7 @@ class Context {
   std::string path_of(RangeIndex range);
 
  private:
-  std::int64_t mean_ns(const Change& change);
+  std::int64_t mean_ns(Change change);
 
   const Timeline& timeline_;
   AdviceOptions options_;
@@ -80,6 +80,7 @@ class Context {
   std::optional<std::vector<CriticalWindow>> windows_;
   std::optional<std::int64_t> step_ns_;
   std::optional<std::int64_t> recorded_mean_ns_;
+  std::optional<Change> queue_waits_;
   std::optional<std::vector<analysis::Wait>> waits_;
   std::optional<std::vector<analysis::AllocationCall>> allocations_;
   std::optional<analysis::KernelFamilies> families_;
