@@ -10,8 +10,12 @@
 namespace rangefinder {
 
 Advice advise(const Timeline& timeline, const AdviceOptions& options) {
-  advice::Context context(timeline, options);
   Advice out;
+  if (timeline.activities.size() == 0 && timeline.ranges.size() == 0 && timeline.calls.size() == 0) {
+    out.verdict = "Cannot tell: this input has neither ranges nor work of devices";
+    return out;
+  }
+  advice::Context context(timeline, options);
   out.step_ns = context.step_ns();
   out.steps = context.frames().are_steps() ? context.frames().count() : 0;
   for (const advice::Rule& rule : advice::rules()) {

@@ -165,10 +165,12 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
 std::string Context::path_of(RangeIndex range) {
   if (range >= timeline_.ranges.size()) return {};
   const analysis::PathTree& tree = paths();
+  constexpr std::size_t kMostNames = 24;
   std::vector<std::uint32_t> groups;
-  for (std::uint32_t group = tree.group_of[range]; group != kNone; group = tree.groups.rows[group].parent)
-    groups.push_back(group);
-  std::string path;
+  std::uint32_t group_at = tree.group_of[range];
+  for (; group_at != kNone && groups.size() < kMostNames; group_at = tree.groups.rows[group_at].parent)
+    groups.push_back(group_at);
+  std::string path(group_at != kNone ? "..." : "");
   for (auto group = groups.rbegin(); group != groups.rend(); ++group)
     path.append(path.empty() ? "" : "/").append(tree.groups.name(timeline_, *group));
   return path;

@@ -65,7 +65,7 @@ class Context {
   /// The least gain that is reported.
   std::int64_t least_gain_ns();
 
-  /// "step/forward/layers.*"; empty for none.
+  /// "step/forward/layers.*"; of very deep ones the innermost names; empty for none.
   std::string path_of(RangeIndex range);
 
  private:

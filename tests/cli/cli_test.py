@@ -23,7 +23,8 @@ import unittest
 COMMAND = ""
 INPUTS = ""
 BYTES_APART = 0
-VERBS = ["record", "report", "export", "view", "info", "query", "mcp", "fleet", "diff", "check", "doctor", "bench", "measure-peaks", "completion"]
+VERBS = ["record", "report", "advise", "export", "view", "info", "query", "mcp", "fleet", "diff", "gate", "check",
+         "doctor", "bench", "measure-peaks", "completion"]
 
 # A trace with one step of 100 us and a range in it that takes %d us.
 STEPS_OF = """{"traceEvents": [

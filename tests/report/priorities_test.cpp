@@ -83,6 +83,7 @@ TEST_CASE("what a view is for stays, and what explains it goes first", "[report]
   const Kept kept[] = {
       {"ranges", {"Range", "Count", "Host", "GPU busy", "GPU share", "GPU self"}},
       {"tree", {"Range", "Count", "Host", "GPU busy", "GPU share", "GPU self"}},
+      {"advice", {"Rule", "Gain", "Gain share", "Finding"}},
       {"kernels", {"Kernel", "Count", "Total", "Share"}},
       {"ops", {"Operator", "Calls", "Self CPU", "CPU total", "Self GPU", "GPU total", "FLOPs"}},
       {"launches", {"Kernel", "Count", "Total", "Grid", "Block", "Occupancy"}},

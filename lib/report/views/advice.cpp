@@ -44,7 +44,7 @@ ColumnsOf<AdviceTableRow> columns_of(const Advice& advice) {
   const auto of_finding = [](auto get) { return [get](const Row& row) { return figure_of(row.finding, get); }; };
   ColumnsOf<Row> columns;
   columns.text("Rule", [](const Row& row) { return to_string(row.rule()); });
-  columns.text("State", [](const Row& row) { return row.finding != nullptr ? "found" : "not judged"; });
+  columns.text("State", [](const Row& row) { return row.finding != nullptr ? "found" : "not judged"; }).if_room(2);
   columns.time("Gain", of_finding([](const AdviceFinding& finding) { return finding.gain_ns; }));
   columns.percent("Gain share", of_finding([&advice](const AdviceFinding& finding) {
                     return if_that(advice.step_ns > 0, common::share(finding.gain_ns, advice.step_ns));
@@ -54,7 +54,7 @@ ColumnsOf<AdviceTableRow> columns_of(const Advice& advice) {
                return if_that(finding.gain_bytes > 0, finding.gain_bytes);
              }))
       .if_any();
-  columns.text("Range", of_finding([](const AdviceFinding& finding) { return finding.range; }));
+  columns.text("Range", of_finding([](const AdviceFinding& finding) { return finding.range; })).if_room(1);
   columns.text("Finding",
                [](const Row& row) { return row.finding != nullptr ? row.finding->headline : row.abstention->missing; });
   columns

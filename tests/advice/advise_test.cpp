@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/analysis/advice.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+using rangefinder::Advice;
+using rangefinder::AdviceBound;
+using rangefinder::AdviceFinding;
+using rangefinder::AdviceOptions;
+using rangefinder::AdviceRule;
+using rangefinder::advise;
+using rangefinder::Timeline;
+using rangefinder::testing::TimelineBuilder;
+
+namespace {
+
+constexpr std::int64_t kUs = 1000;
+constexpr std::int64_t kStepNs = 1000 * kUs;
+
+/// A loop of equal steps of a millisecond: `body` fills the step that begins at the time given.
+Timeline loop_of(const std::function<void(TimelineBuilder&, std::int64_t)>& body, int steps = 12) {
+  TimelineBuilder build;
+  for (int step = 0; step < steps; ++step) {
+    const std::int64_t at = step * kStepNs;
+    build.step(step, at, at + kStepNs).range("step", at, at + kStepNs);
+    body(build, at);
+  }
+  return build.build();
+}
+
+/// A kernel, a call of the host that lasts until it is done, 200 us of the host's own work, and another kernel.
+void waiting_step(TimelineBuilder& build, std::int64_t at, const char* call) {
+  build.launch_call("cudaLaunchKernel", at + 5 * kUs, at + 10 * kUs).kernel(at + 12 * kUs, at + 400 * kUs, "first");
+  build.call(call, at + 20 * kUs, at + 402 * kUs);
+  build.launch_call("cudaLaunchKernel", at + 600 * kUs, at + 605 * kUs)
+      .kernel(at + 607 * kUs, at + 998 * kUs, "second");
+}
+
+const AdviceFinding* found(const Advice& advice, AdviceRule rule) {
+  const auto one = std::find_if(advice.findings.begin(), advice.findings.end(),
+                                [rule](const AdviceFinding& finding) { return finding.rule == rule; });
+  return one == advice.findings.end() ? nullptr : &*one;
+}
+
+bool abstains(const Advice& advice, AdviceRule rule) {
+  return std::any_of(advice.abstentions.begin(), advice.abstentions.end(),
+                     [rule](const auto& one) { return one.rule == rule && !one.missing.empty(); });
+}
+
+}  // namespace
+
+TEST_CASE("a wait gains what the device then waits for the host, not its own length", "[advice]") {
+  const Advice advice = advise(
+      loop_of([](TimelineBuilder& build, std::int64_t at) { waiting_step(build, at, "cudaStreamSynchronize"); }));
+  CHECK(advice.steps == 12);
+  CHECK(advice.step_ns == Approx(kStepNs).epsilon(0.02));
+  const AdviceFinding* const finding = found(advice, AdviceRule::kImplicitSynchronization);
+  REQUIRE(finding != nullptr);
+  // The second kernel begins 207 us after the first one ended. The wait lasts for 382 us.
+  CHECK(finding->gain_ns > 150 * kUs);
+  CHECK(finding->gain_ns < 240 * kUs);
+  REQUIRE(!finding->evidence.empty());
+  CHECK(finding->evidence.front().what == "cudaStreamSynchronize");
+  CHECK(finding->evidence.front().where == "step");
+  CHECK(finding->evidence.front().count == 1);
+  CHECK(finding->evidence.front().time_ns == 382 * kUs);
+  CHECK(finding->range == "step");
+  CHECK(&advice.findings.front() == finding);
+}
+
+TEST_CASE("a wait inside of cudaFree counts as an allocation", "[advice]") {
+  const Advice advice =
+      advise(loop_of([](TimelineBuilder& build, std::int64_t at) { waiting_step(build, at, "cudaFree"); }));
+  CHECK(found(advice, AdviceRule::kImplicitSynchronization) == nullptr);
+  const AdviceFinding* const finding = found(advice, AdviceRule::kDeviceAllocation);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->evidence.front().what == "cudaFree");
+  CHECK(finding->gain_ns > 150 * kUs);
+}
+
+TEST_CASE("a wait that costs the device nothing is no finding", "[advice]") {
+  const Advice advice = advise(loop_of([](TimelineBuilder& build, std::int64_t at) {
+    build.launch_call("cudaLaunchKernel", at + 5 * kUs, at + 10 * kUs).kernel(at + 12 * kUs, at + 500 * kUs, "first");
+    build.launch_call("cudaLaunchKernel", at + 15 * kUs, at + 20 * kUs)
+        .kernel(at + 501 * kUs, at + 1011 * kUs, "second");
+    build.call("cudaEventSynchronize", at + 30 * kUs, at + 505 * kUs);  // the first one; the second one runs
+  }));
+  CHECK(advice.findings.empty());
+  CHECK(advice.bound == AdviceBound::kDevice);
+  CHECK(advice.verdict.find("nothing to gain above 1.0 % was found") != std::string::npos);
+}
+
+TEST_CASE("findings below the least gain are left out", "[advice]") {
+  const auto timeline =
+      loop_of([](TimelineBuilder& build, std::int64_t at) { waiting_step(build, at, "cudaStreamSynchronize"); });
+  AdviceOptions options;
+  options.least_gain_permille = 500;
+  CHECK(advise(timeline, options).findings.empty());
+}
+
+TEST_CASE("a wait for data gains what the device waits for it", "[advice]") {
+  const auto with_loader = [](std::int64_t kernel_us) {
+    return loop_of([kernel_us](TimelineBuilder& build, std::int64_t at) {
+      build.range("load_batch", at, at + 600 * kUs);
+      build.launch_call("cudaLaunchKernel", at + 605 * kUs, at + 610 * kUs)
+          .kernel(at + 612 * kUs, at + (612 + kernel_us) * kUs, "work");
+    });
+  };
+  const Advice waits = advise(with_loader(380));
+  REQUIRE(found(waits, AdviceRule::kDataWait) != nullptr);
+  CHECK(found(waits, AdviceRule::kDataWait)->range == "step/load_batch");
+  CHECK(found(waits, AdviceRule::kDataWait)->gain_ns > 500 * kUs);
+  CHECK(found(waits, AdviceRule::kDataWait)->gain_ns <= 600 * kUs);
+  // The device has work for the whole step.
+  CHECK(found(advise(with_loader(999)), AdviceRule::kDataWait) == nullptr);
+}
+
+TEST_CASE("rules whose inputs are missing abstain and say what to record", "[advice]") {
+  const Advice advice = advise(loop_of([](TimelineBuilder& build, std::int64_t at) {
+    build.launch_call("cudaLaunchKernel", at + 5 * kUs, at + 10 * kUs)
+        .kernel(at + 12 * kUs, at + 998 * kUs, "ampere_sgemm_128x64_tn");
+  }));
+  CHECK(abstains(advice, AdviceRule::kDataWait));
+  CHECK(abstains(advice, AdviceRule::kClocks));
+  CHECK(abstains(advice, AdviceRule::kAllocatorRetries));
+  CHECK(abstains(advice, AdviceRule::kAllocatorFragmentation));
+  CHECK(abstains(advice, AdviceRule::kLowOccupancy));
+  CHECK(abstains(advice, AdviceRule::kProfilerOverhead));
+  CHECK(abstains(advice, AdviceRule::kGemmAlignment));
+  CHECK_FALSE(abstains(advice, AdviceRule::kRankImbalance));  // there are no other ranks
+  for (const auto& one : advice.abstentions) CHECK(found(advice, one.rule) == nullptr);
+}
+
+TEST_CASE("nothing at all is judged of an empty input", "[advice]") {
+  const Advice advice = advise(Timeline());
+  CHECK(advice.findings.empty());
+  CHECK(advice.step_ns == 0);
+  CHECK(advice.verdict.rfind("Cannot tell", 0) == 0);
+}
+
+TEST_CASE("without steps all of the recording is judged", "[advice]") {
+  TimelineBuilder build;
+  for (int i = 0; i < 12; ++i) waiting_step(build, i * kStepNs, "cudaStreamSynchronize");
+  const Advice advice = advise(build.build());
+  CHECK(advice.steps == 0);
+  const AdviceFinding* const finding = found(advice, AdviceRule::kImplicitSynchronization);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->gain_ns > 11 * 150 * kUs);
+  CHECK(finding->evidence.front().count == 12);
+}
+
+TEST_CASE("every rule has a name of its own", "[advice]") {
+  for (std::size_t i = 0; i < rangefinder::kAdviceRules; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      CHECK(std::string(to_string(static_cast<AdviceRule>(i))) != to_string(static_cast<AdviceRule>(j)));
+}
