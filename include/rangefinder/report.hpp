@@ -39,8 +39,12 @@ struct ReportOptions {
   /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
   std::string step_names;
   /// The view breakdown: "step": one row per device and step; "range": one per device and name of range; empty: one per
-  /// device.
+  /// device. The views families and launch_queue: "range". The view critical_path: "reason" (the same as empty),
+  /// "range", "operator"; "step": one row per step.
   std::string by;
+  /// The view critical_path: of what. "step:12", "range:forward" (all of its runs), "time:1000..5000" (nanoseconds
+  /// since the begin of the recording), "steps", "all"; empty: all steps, without steps the whole recording.
+  std::string of;
   /// The view tree: merges names that differ in numbers only: layers.0 and layers.1 become one row, layers.*.
   bool fold = false;
   /// The view tree: at most so many levels; deeper ranges count for their ancestor at that level; 0: all.

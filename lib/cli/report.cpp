@@ -91,8 +91,13 @@ void add_report(CLI::App& app, Common& common, int& result) {
   takes_one_of(verb->add_option("--by", arguments->report.by,
                                 "View breakdown: one row per device and step (step), or per device and name of range "
                                 "(range); default: one row per device. View families: one row per name of range and "
-                                "family (range). View launch_queue: one row per name of range (range)"),
-               {"step", "range"})
+                                "family (range). View launch_queue: one row per name of range (range). View "
+                                "critical_path: one row per reason (default), range, operator or step"),
+               {"step", "range", "reason", "operator"})
+      ->type_name("WHAT");
+  verb->add_option("--of", arguments->report.of,
+                   "View critical_path: of what: steps (default), all, step:NUMBER, range:NAME, or time:BEGIN..END in "
+                   "nanoseconds since the begin of the recording")
       ->type_name("WHAT");
   takes_file(verb->add_option(
                  "--peaks", arguments->peaks,
@@ -131,6 +136,8 @@ void add_report(CLI::App& app, Common& common, int& result) {
       throw CLI::ValidationError("--regex needs --filter");
     if (arguments->group_by == "shape" && arguments->report.view != "ops")
       throw CLI::ValidationError("--group-by shape needs --view ops");
+    if (!arguments->report.of.empty() && arguments->report.view != "critical_path")
+      throw CLI::ValidationError("--of needs --view critical_path");
     result = run_report(common, *arguments);
   });
 }

@@ -18,7 +18,7 @@ MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_
     make_memory_fragmentation, make_steps, make_roofline, make_roofline_operators, make_energy, make_cpu_counters,
     make_unattributed, make_counters, make_breakdown, make_collectives, make_collective_calls, make_hang, make_pipeline,
     make_stragglers, make_ranks, make_families, make_launch_queue, make_sequences, make_streams, make_idle,
-    make_idle_streams, make_threads, make_parallelism, make_backward, make_advice;
+    make_idle_streams, make_threads, make_parallelism, make_backward, make_advice, make_critical_path;
 
 namespace {
 
@@ -75,6 +75,9 @@ constexpr View kOwnViews[] = {
      make_parallelism},
     {"backward", "Host time of the backward pass, on the ranges whose forward pass made it", kNeedsRanges | kNeedsNodes,
      make_backward},
+    {"critical_path",
+     "What made the steps as long as they were, and what they would gain (--by, --of; --instances: each segment)",
+     kNeedsNothing, make_critical_path, kNoVariant, false, kByStep | kByRange | kByReason | kByOperator},
     {"collectives", "Collectives matched over ranks: latency, bandwidth, who waited for whom (--instances: each)",
      kNeedsCollectives, make_collectives},
     {"collective_calls", "Each rank's part of each collective: what it called, and when it called, worked and waited",
@@ -235,6 +238,9 @@ Result<Table> make_table(const View& view, const ProjectedTimeline& projected, c
   if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no payloads; use --view ranges");
   if (Status status = check_by(view, options.by); !status.ok()) return std::move(status).error();
+  if (view.name != "critical_path" && !options.of.empty())
+    return Error(ErrorCode::kInvalidArgument,
+                 std::string(view.name) + " is of the whole input; use --view critical_path with --of");
   Result<Table> table = view.make(projected, options);
   if (!table) return table;
   Status status = arrange(*table, options);

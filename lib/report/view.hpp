@@ -32,8 +32,11 @@ enum By : unsigned {
   kByNothing = 0,
   kByStep = 1,
   kByRange = 2,
+  kByReason = 4,
+  kByOperator = 8,
 };
-inline constexpr std::pair<By, std::string_view> kByWords[] = {{kByStep, "step"}, {kByRange, "range"}};
+inline constexpr std::pair<By, std::string_view> kByWords[] = {
+    {kByStep, "step"}, {kByRange, "range"}, {kByReason, "reason"}, {kByOperator, "operator"}};
 
 /// What a user asked of a view. Views read the user's own options; those of other views mean nothing to them.
 struct ViewOptions : ReportOptions {

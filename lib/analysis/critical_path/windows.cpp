@@ -26,11 +26,11 @@ void add_end(const Graph& graph, CriticalWindow& window, NodeIndex node) {
   window.ends.push_back({node, end - graph.begin_ns[node]});
 }
 
-/// The thread's time until then, if it did anything.
+/// The thread's time until then, if it did anything; where it waits then, until it began to wait.
 void add_host_end(const Graph& graph, CriticalWindow& window, ThreadIndex thread, std::int64_t time_ns) {
   const NodeIndex node = graph.last_before(thread, time_ns);
   if (node == kNone) return;
-  const std::int64_t end = std::min(time_ns, graph.end_ns[node]);
+  const std::int64_t end = graph.is_elastic(node) ? graph.begin_ns[node] : std::min(time_ns, graph.end_ns[node]);
   window.end_ns = window.ends.empty() ? end : std::max(window.end_ns, end);
   window.ends.push_back({node, end - graph.begin_ns[node]});
 }
@@ -66,7 +66,8 @@ std::vector<std::vector<ActivityIndex>> last_work_of(const Timeline& timeline, s
 
 /// Of stretches in order of key and begin, the last of that key that has begun; it must not be over.
 template <typename Key>
-std::uint32_t stretch_at(const std::vector<HostStretch>& stretches, std::uint32_t key, std::int64_t time_ns, Key key_of) {
+std::uint32_t stretch_at(const std::vector<HostStretch>& stretches, std::uint32_t key, std::int64_t time_ns,
+                         Key key_of) {
   const auto after = std::partition_point(stretches.begin(), stretches.end(), [&](const HostStretch& one) {
     return std::pair(key_of(one), one.begin_ns) <= std::pair(key, time_ns);
   });
@@ -127,7 +128,9 @@ std::vector<CriticalWindow> step_windows(const Built& built) {
   const Graph& graph = built.graph;
   const Timeline& timeline = *graph.timeline;
   const StepTable& steps = timeline.steps;
-  const auto process_of_step = [&](const HostStretch& one) { return std::uint32_t{timeline.threads[one.thread].process}; };
+  const auto process_of_step = [&](const HostStretch& one) {
+    return std::uint32_t{timeline.threads[one.thread].process};
+  };
   std::vector<HostStretch> marked;
   for (std::uint32_t row = 0; row < steps.size(); ++row) {
     const std::int64_t begin = clamped(steps.begin_ns[row]), end = clamped(steps.end_ns[row]);
