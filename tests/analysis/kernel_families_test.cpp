@@ -306,9 +306,10 @@ TEST_CASE("kernels by operator are TraceLens's kernel_summary, row by row", "[an
       CAPTURE(trace, std::get<0>(key), std::get<1>(key));
       const auto found = ours.find(key);
       REQUIRE(found != ours.end());
-      CHECK(std::to_string(found->second.count) == record.at("Kernel duration (µs)_count"));
-      CHECK(found->second.total_ns == ns_of(record.at("Kernel duration (µs)_sum")));
-      ++equal;
+      const bool is_equal = std::to_string(found->second.count) == record.at("Kernel duration (µs)_count") &&
+                            found->second.total_ns == ns_of(record.at("Kernel duration (µs)_sum"));
+      CHECK(is_equal);
+      equal += is_equal ? 1 : 0;
       CAPTURE(word_of(found->second.family), record.at("Parent op category"));
       const std::string why = class_of(record.at("Parent op category"), std::get<0>(key), found->second.family);
       CHECK_FALSE(why.empty());
@@ -330,7 +331,6 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
   if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
   struct Total {
     std::int64_t total_ns = 0;
-    std::uint64_t ops = 0;
     std::map<RangeIndex, int> calls;
     std::map<KernelFamily, int> families;
   };
@@ -346,7 +346,6 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
       if (by == kNone) continue;  // TraceLens drops what has no operator
       Total& total = ours[operator_name(*timeline, families, row)];
       total.total_ns += activities.end_ns[row] - activities.begin_ns[row];
-      ++total.ops;
       ++total.calls[by];
       ++total.families[families.of(row)];
     }
@@ -354,7 +353,7 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
     CHECK(records.size() == ours.size());
     std::int64_t greatest_ns = 0;
     std::map<std::string, std::pair<std::uint64_t, std::int64_t>> by_category;
-    int explained = 0;
+    int explained = 0, equal = 0;
     for (const Record& record : records) {
       CAPTURE(trace, record.at("name"));
       const auto found = ours.find(record.at("name"));
@@ -363,7 +362,8 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
       CHECK(std::to_string(total.calls.size()) == record.at("Count"));
       const std::int64_t difference = std::abs(total.total_ns - ns_of(record.at("total_direct_kernel_time_sum")));
       greatest_ns = std::max(greatest_ns, difference);
-      CHECK(difference <= 5 * static_cast<std::int64_t>(total.ops));
+      CHECK(difference <= 52);  // doubles of microseconds, rounded twice
+      equal += difference <= 52 ? 1 : 0;
       std::string category = record.at("Categories");  // "['GEMM']"
       category = category.substr(2, category.size() - 4);
       const auto [calls, total_ns] = by_category[category];
@@ -383,8 +383,8 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
       CHECK(std::to_string(calls) == record.at("Count"));
       CHECK(std::abs(total_ns - ns_of(record.at("total_direct_kernel_time_ms")) * 1000) <= 1500);
     }
-    std::printf("%s: ops_summary: %zu rows, %zu equal within %lld ns; %zu categories; %d families explained\n",
-                trace.c_str(), records.size(), records.size(), static_cast<long long>(greatest_ns), categories.size(),
+    std::printf("%s: ops_summary: %zu rows, %d equal within %lld ns; %zu categories; %d families explained\n",
+                trace.c_str(), records.size(), equal, static_cast<long long>(greatest_ns), categories.size(),
                 explained);
   }
 }
