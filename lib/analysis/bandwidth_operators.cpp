@@ -23,10 +23,15 @@ Flops elements_of(const Shape& shape) noexcept { return Product().times(shape).v
 /// One call: texts taken apart, and the sum of what it moves; nothing where a size makes no sense.
 class Call {
  public:
-  Call(std::string_view name, std::string_view shapes, std::string_view types, std::string_view values)
-      : name_(name), shapes_(shapes_in(shapes)), types_(texts_in(types)), values_(texts_in(values)) {}
+  Call(const BandwidthOperator& known, std::string_view name, std::string_view shapes, std::string_view types,
+       std::string_view values)
+      : known_(known),
+        in_place_(name.ends_with('_')),
+        shapes_(shapes_in(shapes)),
+        types_(texts_in(types)),
+        values_(texts_in(values)) {}
 
-  std::uint64_t bytes_by(const BandwidthOperator& known);
+  std::uint64_t bytes();
 
  private:
   std::size_t inputs() const noexcept { return std::min(shapes_.size(), types_.size()); }
@@ -34,12 +39,6 @@ class Call {
   std::string_view value(std::size_t input) const noexcept {
     return input < values_.size() ? values_[input] : std::string_view();
   }
-  std::string_view stem() const noexcept {
-    std::string_view stem = name_.substr(kAten.size());
-    if (stem.ends_with('_')) stem.remove_suffix(1);
-    return stem;
-  }
-
   void fail() noexcept { sum_.reset(); }
   void add(Flops elements, std::string_view type) noexcept {
     if (!sum_) return;
@@ -80,7 +79,8 @@ class Call {
   void index_select();
   void gather();
 
-  std::string_view name_;
+  const BandwidthOperator& known_;
+  bool in_place_;
   std::vector<Shape> shapes_;
   std::vector<std::string_view> types_, values_;
   std::optional<std::uint64_t> sum_ = 0;
@@ -118,7 +118,7 @@ void Call::elementwise(const BandwidthOperator& known) {
   const bool by_number = !type_of_numbers.empty() && !is_integral(type_of_numbers);
   if (is_integral(type) && (known.rule == BandwidthRule::kFloating || by_number)) type = "float";
   if (known.rule == BandwidthRule::kComparison) type = "bool";
-  if (name_.ends_with('_') && is_tensor(0)) type = types_[0];
+  if (in_place_ && is_tensor(0)) type = types_[0];
   read_first(known.inputs);
   add(out, type);
   if (known.rule == BandwidthRule::kDropout) add(out, "bool");
@@ -218,13 +218,13 @@ void Call::reduction(std::size_t dimensions_at, std::size_t least_inputs) {
       out[static_cast<std::size_t>(dimension)] = 1;
     }
   }
-  const std::string_view stem = this->stem();
-  const bool finds_place = stem == "argmax" || stem == "argmin";
+  const std::string_view name = known_.name;
+  const bool finds_place = name == "argmax" || name == "argmin";
   std::string_view type = types_[0];
-  if (stem == "all" || stem == "any") type = "bool";
-  if (finds_place || ((stem == "sum" || stem == "prod") && is_integral(type))) type = "long";
+  if (name == "all" || name == "any") type = "bool";
+  if (finds_place || ((name == "sum" || name == "prod") && is_integral(type))) type = "long";
   add(out, type);
-  if ((stem == "max" || stem == "min") && shapes_.size() >= least_inputs) add(out, "long");  // and where it is
+  if ((name == "max" || name == "min") && shapes_.size() >= least_inputs) add(out, "long");  // and where it is
 }
 
 void Call::embedding() {
@@ -274,13 +274,13 @@ void Call::gather() {
   add(shapes_[2], types_[0]);
 }
 
-std::uint64_t Call::bytes_by(const BandwidthOperator& known) {
-  switch (known.rule) {
+std::uint64_t Call::bytes() {
+  switch (known_.rule) {
     case BandwidthRule::kElementwise:
     case BandwidthRule::kFloating:
     case BandwidthRule::kComparison:
     case BandwidthRule::kDropout:
-      elementwise(known);
+      elementwise(known_);
       break;
     case BandwidthRule::kFill:
       fill();
@@ -320,8 +320,8 @@ std::uint64_t Call::bytes_by(const BandwidthOperator& known) {
       break;
     case BandwidthRule::kReduction:
       // The larger one of two tensors, which has the same name, is elementwise.
-      if (is_tensor(1) && (stem() == "max" || stem() == "min"))
-        elementwise({known.name, BandwidthRule::kElementwise, 2});
+      if (is_tensor(1) && (known_.name == "max" || known_.name == "min"))
+        elementwise({known_.name, BandwidthRule::kElementwise, 2});
       else
         reduction(1, 3);
       break;
@@ -361,7 +361,7 @@ std::uint64_t bandwidth_bytes(std::string_view name, std::string_view shapes, st
                               std::string_view values) {
   const BandwidthOperator* const known = find_bandwidth_operator(name);
   if (known == nullptr || shapes.empty()) return 0;
-  return Call(name, shapes, types, values).bytes_by(*known);
+  return Call(*known, name, shapes, types, values).bytes();
 }
 
 std::string_view operator_family(std::string_view name) noexcept {

@@ -109,6 +109,19 @@ TEST_CASE("a capture without device work names the largest of the host", "[repor
   CHECK(text.ends_with("\n\ndevice time  none: no NVIDIA driver in this process\n"));
 }
 
+TEST_CASE("of several threads without a device, the overview says how many work, and asks what they wait for",
+          "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 100).range("load", 10, 90).on_thread(2).range("read", 0, 50).range("decode", 10, 20);
+  const Timeline timeline = builder.build();
+  const std::string text = rendered(timeline, {});
+  CHECK(has(text, "\nthreads  1.50 of 2 are in ranges at a time, on average\n"));
+  CHECK(has(text, "next     rangefinder report FILE --view threads (what each thread ran, and what it waited for)"));
+  ReportOptions options;
+  options.format = ReportFormat::kJson;
+  CHECK(has(rendered(timeline, options), R"("in_ranges_ns": 100, "threads_in_ranges": 2, "all_in_ranges_ns": 150, )"));
+}
+
 TEST_CASE("work outside any range leads to the operators, or to what it is", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10).launch(50).kernel(60, 100);
