@@ -180,9 +180,8 @@ class Gate {
   }
 
   void add_notes(GateResult& out) const {
-    const auto paths = [](std::size_t count) { return std::to_string(count) + (count == 1 ? " metric" : " metrics"); };
-    if (new_ != 0) out.notes.push_back(paths(new_) + " found by * are new, and have no baseline");
-    if (gone_ != 0) out.notes.push_back(paths(gone_) + " found by * are gone");
+    if (new_ != 0) out.notes.push_back("metrics found by * that are new: " + std::to_string(new_));
+    if (gone_ != 0) out.notes.push_back("metrics found by * that are gone: " + std::to_string(gone_));
     ChangeJudge judge(speeds_, {statistics_, {}});
     const std::optional<Change> speed = judge.speed();
     if (speed && (speed->ratio_interval.low > 1 || speed->ratio_interval.high < 1)) {
