@@ -10,16 +10,13 @@
 // all captures.
 #include "common/arguments.hpp"
 #include "common/cases.hpp"
+#include "common/child.hpp"
 #include "job_of_ranks/job.hpp"
 #include "job_of_ranks/record_rank.hpp"
 
 #include <rangefinder/analysis/collectives.hpp>
 #include <rangefinder/report.hpp>
 #include <rangefinder/timeline.hpp>
-
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -29,8 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,14 +47,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   std::exit(1);
 }
 
-/// Runs `work` in a process of its own, whose answer is its exit status.
-bool in_child(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work() ? 0 : 1);
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 std::string capture_of(const std::string& folder, std::uint32_t rank) {
   return folder + "/rank-" + std::to_string(rank) + ".rfcap";
 }
@@ -69,7 +57,7 @@ void record(const std::string& folder, std::uint32_t ranks) {
   std::uintmax_t bytes = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const std::string path = capture_of(folder, rank);
-    const bool recorded = in_child([&] {
+    const bool recorded = bench::in_child([&] {
       const Status status = job::record_rank(schedule, rank, path);
       if (!status.ok()) std::fprintf(stderr, "%s\n", status.error().message().c_str());
       return status.ok();
@@ -79,22 +67,6 @@ void record(const std::string& folder, std::uint32_t ranks) {
   }
   std::printf("%u captures recorded in %.1f s, %.1f MiB\n\n", ranks, seconds_since(begin),
               static_cast<double>(bytes) / (1 << 20));
-}
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-double peak_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmHWM:", 0) == 0) return std::stod(line.substr(6)) / 1024;
-  return 0;
 }
 
 /// What one reading took.
@@ -156,25 +128,16 @@ Cost read_job(const std::string& folder, std::uint32_t ranks) {
     if (!status.ok() || bytes == 0) fail(std::string(kViews[i]) + ": no report");
     cost.view_s[i] = seconds_since(from);
   }
-  cost.cpu_s = cpu_seconds();
-  cost.peak_mib = peak_mib();
+  cost.cpu_s = bench::cpu_seconds();
+  cost.peak_mib = bench::status_mib("VmHWM");
   check(*timeline, ranks);
   return cost;
 }
 
 Cost measure(const std::string& folder, std::uint32_t ranks) {
-  int ends[2];
-  if (::pipe(ends) != 0) fail("no pipe");
-  Cost cost;
-  const bool done = in_child([&] {
-    const Cost found = read_job(folder, ranks);
-    return ::write(ends[1], &found, sizeof found) == static_cast<ssize_t>(sizeof found);
-  });
-  const bool told = done && ::read(ends[0], &cost, sizeof cost) == static_cast<ssize_t>(sizeof cost);
-  ::close(ends[0]);
-  ::close(ends[1]);
-  if (!told) fail("a job of " + std::to_string(ranks) + " ranks could not be read");
-  return cost;
+  const std::optional<Cost> cost = bench::told_by_child([&] { return read_job(folder, ranks); });
+  if (!cost) fail("a job of " + std::to_string(ranks) + " ranks could not be read");
+  return *cost;
 }
 
 void print_head() {
