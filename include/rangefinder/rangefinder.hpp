@@ -7,6 +7,7 @@
 #include <rangefinder/analysis/advice.hpp>
 #include <rangefinder/analysis/breakdown.hpp>
 #include <rangefinder/analysis/collectives.hpp>
+#include <rangefinder/analysis/critical_path.hpp>
 #include <rangefinder/analysis/hang.hpp>
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/capture.hpp>

@@ -107,8 +107,7 @@ class HandOvers {
       known->second.first = std::min(known->second.first, one.begin_ns);
       known->second.second = std::max(known->second.second, one.end_ns);
     }
-    for (const auto& [key, time] : by_gap)
-      waits.push_back({key.first, time.first, time.second, time.second, true});
+    for (const auto& [key, time] : by_gap) waits.push_back({key.first, time.first, time.second, time.second, true});
   }
 
   const Timeline& timeline_;

@@ -31,12 +31,13 @@ void link(Graph& graph, EdgeList& edges, const std::vector<ActivityIndex>& parts
     last_begin = std::max(last_begin, begin);
     first_end = std::min(first_end, end_of(*graph.timeline, part));
   }
-  if (first_end < last_begin) return;  // one was done before the last one came: the clocks are off, or it waits for less
+  if (first_end < last_begin)
+    return;  // one was done before the last one came: the clocks are off, or it waits for less
   const NodeIndex together = graph.add(NodeKind::kJoin, CriticalReason::kCommunication, last, last_begin, last_begin);
   for (const ActivityIndex part : parts) {
     const NodeIndex wait = graph.node_of(part);
-    const NodeIndex transfer = graph.add(NodeKind::kTransfer, CriticalReason::kCommunication, part, last_begin,
-                                         graph.end_ns[wait]);
+    const NodeIndex transfer =
+        graph.add(NodeKind::kTransfer, CriticalReason::kCommunication, part, last_begin, graph.end_ns[wait]);
     graph.kind[wait] = NodeKind::kWait;
     graph.end_ns[wait] = last_begin;
     edges.add(together, {wait, true}, EdgeKind::kGraph);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <rangefinder/analysis/critical_path.hpp>
-
 #include "analysis/critical_path/build.hpp"
 #include "analysis/critical_path/path_walk.hpp"
 #include "analysis/critical_path/schedule.hpp"
 #include "analysis/critical_path/windows.hpp"
 #include "projection/project.hpp"
+
+#include <rangefinder/analysis/critical_path.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,7 @@
 
 namespace rangefinder::analysis::critical_path {
 
-bool Graph::follows_in_lane(NodeIndex node) const noexcept {
-  return is_host(node) && lane[thread_of(node)] != node;
-}
+bool Graph::follows_in_lane(NodeIndex node) const noexcept { return is_host(node) && lane[thread_of(node)] != node; }
 
 ThreadIndex Graph::thread_of(NodeIndex node) const noexcept {
   return ThreadIndex(std::upper_bound(lane.begin(), lane.end(), node) - lane.begin() - 1);
@@ -70,8 +68,7 @@ CriticalSegment Graph::segment_of(NodeIndex node) const {
   const LaunchIndex launch = timeline->activities.launch[segment.activity];
   if (launch >= timeline->launches.size()) return segment;
   segment.call = timeline->launches.call[launch];
-  const Point point = point_at(timeline->launches.thread[launch], clamped(timeline->launches.time_ns[launch]));
-  if (point.node != kNone && point.at_begin) segment.op = contexts[subject[point.node]].op;
+  segment.op = contexts[launch_context[segment.activity]].op;
   return segment;
 }
 
@@ -81,8 +78,7 @@ CriticalSegment Graph::segment_of(NodeIndex to, const Edge& edge) const {
   segment.is_wait = critical_path::is_wait(edge.kind);
   segment.end_ns = begin_ns[to];
   segment.begin_ns = begin_ns[to] - std::max<std::int64_t>(edge.lag_ns, 0);
-  if (edge.kind == EdgeKind::kLaunch && edge.from != kNone && is_host(edge.from))
-    segment.thread = thread_of(edge.from);
+  if (edge.kind == EdgeKind::kLaunch && edge.from != kNone && is_host(edge.from)) segment.thread = thread_of(edge.from);
   if (edge.kind == EdgeKind::kRelease || edge.kind == EdgeKind::kHandBack) {
     const bool waited = to != 0 && kind[to - 1] == NodeKind::kWait;
     segment.begin_ns = waited ? begin_ns[to - 1] : begin_ns[to];
@@ -100,7 +96,7 @@ std::uint64_t Graph::memory_bytes() const noexcept {
   const std::uint64_t by_node = 2 * sizeof(std::int64_t) + sizeof(NodeKind) + sizeof(CriticalReason) +
                                 3 * sizeof(std::uint32_t);  // with first_edge and order
   return size() * by_node + edges.size() * sizeof(Edge) + contexts.size() * sizeof(HostContext) +
-         owner.size() * sizeof(std::uint32_t) + done.size() * sizeof(done.front());
+         2 * owner.size() * sizeof(std::uint32_t) + done.size() * sizeof(done.front());
 }
 
 void EdgeList::put_into(Graph& graph) {

@@ -90,12 +90,13 @@ struct Graph {
   std::vector<HostContext> contexts;  ///< the first: nothing is open
   NodeIndex first_activity = 0;
   NodeIndex first_extra = 0;  ///< behind the activities
-  DoneNodes done;  ///< in order
+  DoneNodes done;             ///< in order
 
   std::vector<std::uint32_t> first_edge;  ///< by node; one more at the end
   std::vector<Edge> edges;
-  std::vector<NodeIndex> order;      ///< what a node begins after comes before it
-  std::vector<std::uint32_t> owner;  ///< by activity, as Projection has it
+  std::vector<NodeIndex> order;               ///< what a node begins after comes before it
+  std::vector<std::uint32_t> owner;           ///< by activity, as Projection has it
+  std::vector<std::uint32_t> launch_context;  ///< by activity: what was open where it was launched; 0: not known
 
   NodeIndex size() const noexcept { return static_cast<NodeIndex>(begin_ns.size()); }
   bool is_host(NodeIndex node) const noexcept { return node < first_activity; }

@@ -151,8 +151,8 @@ class WaitFinder {
 
   const Timeline& timeline_;
   const StreamLanes& lanes_;
-  std::vector<std::vector<DeviceIndex>> devices_;             // by process
-  std::vector<std::pair<ThreadIndex, std::int64_t>> told_;    // waits of streams that are not known
+  std::vector<std::vector<DeviceIndex>> devices_;           // by process
+  std::vector<std::pair<ThreadIndex, std::int64_t>> told_;  // waits of streams that are not known
   Waits waits_;
 };
 

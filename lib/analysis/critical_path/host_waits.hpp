@@ -24,7 +24,7 @@ struct HostWait {
 
 /// A stream is told to wait for work of another one.
 struct StreamWait {
-  ActivityIndex first;    ///< the first work of the stream behind the wait
+  ActivityIndex first;  ///< the first work of the stream behind the wait
   ActivityIndex awaited;
 };
 

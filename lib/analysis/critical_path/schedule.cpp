@@ -90,8 +90,8 @@ std::int64_t scaled(std::int64_t length_ns, double by) noexcept {
   return length >= static_cast<double>(kFarthestNs) ? kFarthestNs : static_cast<std::int64_t>(std::llround(length));
 }
 
-std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to, const Edge& edge,
-                     std::int64_t base_ns, const CriticalScale& scale) {
+std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to, const Edge& edge, std::int64_t base_ns,
+                     const CriticalScale& scale) {
   std::int64_t from = graph.origin_ns;
   if (edge.from != kNone) from = edge.from_begin ? schedule.begin_ns[edge.from] : schedule.end_ns[edge.from];
   const bool wait = is_wait(edge.kind);
@@ -121,8 +121,7 @@ Schedule schedule_of(const Graph& graph, const CriticalScale& scale) {
       if (is_wait(edge.kind)) begin = std::max(begin, time_by(graph, schedule, node, edge, base, scale));
     const std::int64_t length = graph.is_elastic(node) ? 0 : graph.end_ns[node] - graph.begin_ns[node];
     schedule.begin_ns[node] = begin;
-    schedule.end_ns[node] =
-        length == 0 ? begin : sum(begin, scaled(length, factor_of(scale, graph.segment_of(node))));
+    schedule.end_ns[node] = length == 0 ? begin : sum(begin, scaled(length, factor_of(scale, graph.segment_of(node))));
   }
   return schedule;
 }

@@ -25,8 +25,8 @@ Schedule schedule_of(const Graph& graph, const CriticalScale& scale);
 
 /// When the edge lets the node begin, by a schedule in which what it comes from is known. `base_ns`: when the node
 /// could begin if it did not wait for anything else.
-std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to, const Edge& edge,
-                     std::int64_t base_ns, const CriticalScale& scale);
+std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to, const Edge& edge, std::int64_t base_ns,
+                     const CriticalScale& scale);
 
 /// A duration, scaled: to nearest, and never more than kFarthestNs.
 std::int64_t scaled(std::int64_t length_ns, double by) noexcept;

@@ -13,22 +13,27 @@ namespace {
 /// loaded, the queue was full): the launch counts from its end.
 constexpr std::int64_t kLongLaunchNs = 30'000;
 
-/// Where on a thread the activity was launched; node kNone: not known.
-Point launch_point(const Graph& graph, ActivityIndex activity) {
+/// Whether the call was held up before it launched: it took long, and its work began when it was over.
+bool was_held_up(const Graph& graph, CallIndex call, ThreadIndex thread, ActivityIndex activity) {
+  const CallTable& calls = graph.timeline->calls;
+  if (call >= calls.size() || calls.thread[call] != thread) return false;
+  const std::int64_t begin = clamped(calls.begin_ns[call]), end = clamped(calls.end_ns[call]);
+  if (end - begin <= kLongLaunchNs || end > begin_of(*graph.timeline, activity)) return false;
+  const NodeIndex last = graph.last_before(thread, end);
+  return last != kNone && graph.kind[last] != NodeKind::kWait && graph.reason[last] != CriticalReason::kSynchronisation;
+}
+
+/// Where on a thread the activity was launched; node kNone: not known. Notes what was open there.
+Point launch_point(Graph& graph, ActivityIndex activity) {
   const Timeline& timeline = *graph.timeline;
   const LaunchIndex launch = timeline.activities.launch[activity];
   if (launch >= timeline.launches.size()) return {};
   const ThreadIndex thread = timeline.launches.thread[launch];
-  std::int64_t time = clamped(timeline.launches.time_ns[launch]);
+  const Point point = graph.point_at(thread, clamped(timeline.launches.time_ns[launch]));
+  if (point.node != kNone && point.at_begin) graph.launch_context[activity] = graph.subject[point.node];
   const CallIndex call = timeline.launches.call[launch];
-  if (call < timeline.calls.size() && timeline.calls.thread[call] == thread) {
-    const std::int64_t end = clamped(timeline.calls.end_ns[call]);
-    const NodeIndex last = graph.last_before(thread, end);
-    const bool waits = last != kNone && (graph.kind[last] == NodeKind::kWait ||
-                                         graph.reason[last] == CriticalReason::kSynchronisation);
-    if (!waits && end - time > kLongLaunchNs && end <= graph.begin_ns[graph.node_of(activity)]) time = end;
-  }
-  return graph.point_at(thread, time);
+  return was_held_up(graph, call, thread, activity) ? graph.point_at(thread, clamped(timeline.calls.end_ns[call]))
+                                                    : point;
 }
 
 /// Of the activities of a stream that have begun, the one that ended last before a time.
@@ -84,7 +89,8 @@ StreamLanes::StreamLanes(const Timeline& timeline)
     });
 }
 
-ActivityIndex StreamLanes::last_done(StreamIndex stream, std::int64_t launched_ns, std::int64_t done_ns) const noexcept {
+ActivityIndex StreamLanes::last_done(StreamIndex stream, std::int64_t launched_ns,
+                                     std::int64_t done_ns) const noexcept {
   const auto at = [&](const std::vector<std::int64_t>& column, std::size_t row) {
     return column.begin() + static_cast<std::ptrdiff_t>(row);
   };
@@ -116,8 +122,9 @@ ActivityIndex StreamLanes::last_to_end(DeviceIndex device, std::int64_t after_ns
   return kNone;
 }
 
-void add_stream_edges(const Graph& graph, const StreamLanes& lanes, EdgeList& edges) {
+void add_stream_edges(Graph& graph, const StreamLanes& lanes, EdgeList& edges) {
   const Timeline& timeline = *graph.timeline;
+  graph.launch_context.assign(timeline.activities.size(), 0);
   for (StreamIndex stream{0}; stream < lanes.stream_count(); ++stream) {
     Ended ended;
     ActivityIndex previous = kNone;

@@ -43,15 +43,15 @@ class StreamLanes {
  private:
   const Timeline& timeline_;
   std::int64_t slack_ns_;
-  std::vector<ActivityIndex> order_;       // by stream and begin
-  std::vector<std::size_t> first_;         // by stream
+  std::vector<ActivityIndex> order_;         // by stream and begin
+  std::vector<std::size_t> first_;           // by stream
   std::vector<std::int64_t> latest_launch_;  // of this and all before it on the stream; parallel to order_
   std::vector<std::int64_t> latest_end_;
   std::vector<std::vector<StreamIndex>> by_device_;
   std::vector<std::vector<ActivityIndex>> by_end_;  // by device
 };
 
-/// Order on each stream, and launches.
-void add_stream_edges(const Graph& graph, const StreamLanes& lanes, EdgeList& edges);
+/// Order on each stream, and launches; notes what was open at these.
+void add_stream_edges(Graph& graph, const StreamLanes& lanes, EdgeList& edges);
 
 }  // namespace rangefinder::analysis::critical_path

@@ -40,7 +40,7 @@ class ThreadFrames {
   Frame frame_of(std::uint32_t id) const noexcept;
 
   const Timeline& timeline_;
-  std::vector<std::uint32_t> ids_;   // a range, or behind all ranges a call; by thread
+  std::vector<std::uint32_t> ids_;  // a range, or behind all ranges a call; by thread
   std::vector<std::size_t> first_;
 };
 

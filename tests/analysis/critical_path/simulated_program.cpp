@@ -105,7 +105,8 @@ class Simulator {
     now_ns_ += action.call_ns;
     builder_.call("cudaStreamWaitEvent", begin, now_ns_);
     Stream& awaited = streams_[action.other];
-    if (awaited.used) streams_[action.stream].awaited_ns = std::max(streams_[action.stream].awaited_ns, awaited.free_ns);
+    if (awaited.used)
+      streams_[action.stream].awaited_ns = std::max(streams_[action.stream].awaited_ns, awaited.free_ns);
     record_sync(2, action.stream, action.other, begin);
   }
 
@@ -213,7 +214,8 @@ Action random_action(std::mt19937_64& random, bool may_go_back) {
     case 10:
       return {.what = Action::What::kStreamWait, .stream = stream, .other = 1 + stream % 3, .call_ns = 800};
     case 11: {
-      Action graph{.what = Action::What::kGraph, .stream = 1, .other = kGraphBranch, .call_ns = between(random, 3000, 12'000)};
+      Action graph{
+          .what = Action::What::kGraph, .stream = 1, .other = kGraphBranch, .call_ns = between(random, 3000, 12'000)};
       graph.chain = durations(random);
       if (below(random, 4) != 0) graph.branch = durations(random);
       graph.fork = below(random, graph.chain.size());

@@ -26,10 +26,10 @@ struct Action {
   What what = What::kCompute;
   int stream = 0;
   int other = 0;
-  std::int64_t duration_ns = 0;       ///< of computing, and of a kernel
-  std::int64_t call_ns = 0;           ///< of the call
+  std::int64_t duration_ns = 0;  ///< of computing, and of a kernel
+  std::int64_t call_ns = 0;      ///< of the call
   std::string name;
-  std::vector<std::int64_t> chain;    ///< durations of kernels
+  std::vector<std::int64_t> chain;  ///< durations of kernels
   std::vector<std::int64_t> branch;
   std::size_t fork = 0;
   std::vector<Action> inner;
@@ -37,9 +37,9 @@ struct Action {
 
 /// Delays of the simulated device, the same each time.
 struct DeviceDelays {
-  std::int64_t launch_ns = 4000;   ///< from a call to the begin on an idle stream
-  std::int64_t gap_ns = 900;       ///< from one kernel to the next
-  std::int64_t return_ns = 2500;   ///< of a synchronisation, after the work is done
+  std::int64_t launch_ns = 4000;  ///< from a call to the begin on an idle stream
+  std::int64_t gap_ns = 900;      ///< from one kernel to the next
+  std::int64_t return_ns = 2500;  ///< of a synchronisation, after the work is done
 };
 
 /// How many times as long things take.

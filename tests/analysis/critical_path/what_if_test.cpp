@@ -51,7 +51,8 @@ void check_times(const CriticalPathGraph& graph, const Simulated& as_recorded, c
 }  // namespace
 
 TEST_CASE("the schedule of a simulated program is worked out as it was recorded", "[critical_path][property]") {
-  for (const std::uint64_t seed : rangefinder::testing::property_seeds("recorded schedule", rangefinder::testing::repeats(300))) {
+  for (const std::uint64_t seed :
+       rangefinder::testing::property_seeds("recorded schedule", rangefinder::testing::repeats(300))) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const Simulated run = simulate(rangefinder::testing::random_program(random), {});
