@@ -4,6 +4,7 @@
 #include "analysis/communication_names.hpp"
 #include "analysis/critical_path/collective_links.hpp"
 #include "analysis/critical_path/graph_launches.hpp"
+#include "analysis/critical_path/host_collectives.hpp"
 #include "analysis/critical_path/host_lanes.hpp"
 #include "analysis/critical_path/host_waits.hpp"
 #include "analysis/critical_path/lags.hpp"
@@ -30,11 +31,14 @@ class Builder {
 
   Built build(std::int64_t usual_gap_ns) {
     waits_ = find_waits(timeline_, lanes_);
+    const MatchedCollectives matched = matched_collectives();
+    collectives_ = find_host_collectives(timeline_, matched, waits_.host);
     built_.hand_overs = find_hand_overs(timeline_, frames_, waits_.host);
     drop_overlaps(waits_.host);
     returns_ = add_host_lanes(graph(), frames_, cuts(), waits_.host);
     add_activities();
-    add_collective_links(graph(), edges_);
+    collective_nodes_ = add_host_collectives(graph(), collectives_, edges_);
+    add_collective_links(graph(), matched, edges_);
     add_graph_launches(graph(), lanes_, edges_);
     add_stream_edges(graph(), lanes_, edges_);
     add_wait_edges();
@@ -51,6 +55,11 @@ class Builder {
  private:
   Graph& graph() noexcept { return built_.graph; }
 
+  MatchedCollectives matched_collectives() const {
+    const bool is_job = timeline_.processes.size() > 1 && timeline_.collectives.size() != 0;
+    return is_job ? match_collectives(timeline_) : MatchedCollectives{};
+  }
+
   std::vector<Cut> cuts() const {
     std::vector<Cut> cuts;
     const auto add = [&](ThreadIndex thread, std::int64_t time_ns) {
@@ -58,6 +67,7 @@ class Builder {
     };
     for (LaunchIndex row{0}; row < timeline_.launches.size(); ++row)
       add(timeline_.launches.thread[row], timeline_.launches.time_ns[row]);
+    for (const HostCollective& one : collectives_) add(one.caller, one.called_ns);
     for (const HandOver& one : built_.hand_overs) {
       for (const ThreadIndex thread : {one.caller, one.engine}) {
         add(thread, one.begin_ns);
@@ -90,6 +100,8 @@ class Builder {
     for (std::size_t i = 0; i < waits_.host.size(); ++i) {
       const HostWait& wait = waits_.host[i];
       if (returns_[i] == kNone) continue;
+      if (wait.collective < collective_nodes_.size())
+        edges_.add(returns_[i], {collective_nodes_[wait.collective], false}, EdgeKind::kRelease);
       for (std::uint32_t at = 0; at < wait.awaited_count; ++at)
         edges_.add(returns_[i], {graph().done_node(waits_.awaited[wait.first_awaited + at]), false},
                    EdgeKind::kRelease);
@@ -150,6 +162,8 @@ class Builder {
   ThreadFrames frames_;
   StreamLanes lanes_;
   Waits waits_;
+  std::vector<HostCollective> collectives_;
+  std::vector<NodeIndex> collective_nodes_;
   std::vector<NodeIndex> returns_;
   EdgeList edges_;
   Built built_;

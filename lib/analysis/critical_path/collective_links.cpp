@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/critical_path/collective_links.hpp"
 
-#include <rangefinder/analysis/collectives.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -49,11 +47,10 @@ void link(Graph& graph, EdgeList& edges, const std::vector<ActivityIndex>& parts
 
 }  // namespace
 
-void add_collective_links(Graph& graph, EdgeList& edges) {
+void add_collective_links(Graph& graph, const MatchedCollectives& matched, EdgeList& edges) {
   const Timeline& timeline = *graph.timeline;
-  if (timeline.processes.size() < 2 || timeline.collectives.size() == 0) return;
+  if (matched.collectives.empty()) return;
   const std::vector<std::uint32_t> activity_of = activities_of_collectives(timeline);
-  const MatchedCollectives matched = match_collectives(timeline);
   DoneNodes done;
   std::vector<bool> linked(timeline.activities.size());
   for (const MatchedCollective& one : matched.collectives) {

@@ -62,6 +62,7 @@ CriticalSegment Graph::segment_of(NodeIndex node) const {
     segment.op = context.op;
     return segment;
   }
+  if (subject[node] >= timeline->activities.size()) return segment;  // a collective on the host
   segment.activity = ActivityIndex(subject[node]);
   if (const std::uint32_t range = owner[segment.activity]; range < timeline->ranges.size())
     segment.range = RangeIndex(range);

@@ -84,7 +84,7 @@ struct Graph {
   std::vector<std::int64_t> end_ns;
   std::vector<NodeKind> kind;
   std::vector<CriticalReason> reason;
-  std::vector<std::uint32_t> subject;  ///< of threads' nodes a row of `contexts`; of others an activity
+  std::vector<std::uint32_t> subject;  ///< of threads' nodes a row of `contexts`; of others an activity, or kNone
 
   std::vector<NodeIndex> lane;        ///< by thread: its first node; one more at the end
   std::vector<HostContext> contexts;  ///< the first: nothing is open

@@ -20,6 +20,7 @@ struct HostWait {
   bool for_thread = false;  ///< for another thread; else for a device
   std::uint32_t first_awaited = 0;
   std::uint32_t awaited_count = 0;
+  std::uint32_t collective = kNone;  ///< for a collective on the host: its HostCollective
 };
 
 /// A stream is told to wait for work of another one.

@@ -217,6 +217,7 @@ CriticalWindow window_between(const Built& built, std::int64_t begin_ns, std::in
   const auto until = [&](NodeIndex node) { return std::min(graph.end_ns[node], end_ns); };
   for (NodeIndex node = graph.first_activity; node < graph.size(); ++node) {
     if (graph.kind[node] == NodeKind::kJoin || graph.is_elastic(node) || graph.begin_ns[node] >= end_ns) continue;
+    if (graph.subject[node] >= graph.timeline->activities.size()) continue;
     const StreamIndex stream = graph.timeline->activities.stream[ActivityIndex(graph.subject[node])];
     const std::uint32_t known = last.find(stream);
     if (known == projection::FlatMap::kAbsent || until(known) <= until(node)) last.set(stream, node);

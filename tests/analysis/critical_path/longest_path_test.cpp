@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The schedule against a slow longest path: relax every edge until nothing changes.
 #include "analysis/critical_path/build.hpp"
+#include "analysis/critical_path/check_path.hpp"
 #include "analysis/critical_path/schedule.hpp"
 #include "analysis/critical_path/simulated_program.hpp"
 #include "projection/project.hpp"
@@ -16,6 +17,7 @@
 
 using namespace rangefinder;
 using rangefinder::testing::below;
+using rangefinder::testing::check_path;
 namespace critical = rangefinder::analysis::critical_path;
 
 namespace {
@@ -59,17 +61,6 @@ std::vector<double> random_factors(std::mt19937_64& random, std::size_t count) {
   std::vector<double> factors(count);
   for (double& one : factors) one = kFactors[below(random, 5)];
   return factors;
-}
-
-void check_path(const std::vector<CriticalSegment>& path, const CriticalWindow& window) {
-  std::int64_t now = window.begin_ns;
-  for (const CriticalSegment& segment : path) {
-    REQUIRE(segment.begin_ns == now);
-    REQUIRE(segment.end_ns > segment.begin_ns);
-    REQUIRE_FALSE(segment.is_wait);
-    now = segment.end_ns;
-  }
-  REQUIRE(now == window.end_ns);
 }
 
 }  // namespace

@@ -290,6 +290,43 @@ TEST_CASE("kernels of a collective wait for the last rank", "[critical_path]") {
   CHECK(whole_time(job, second_faster) == 65);
 }
 
+TEST_CASE("a host that waits for Gloo waits for the last rank", "[critical_path]") {
+  TimelineBuilder builder;
+  Timeline& timeline = builder.timeline();
+  timeline.process_groups.push_back({.name = "0", .ranks = {0, 1}, .size = 2});
+  const auto rank = [&](std::int64_t pid, std::int64_t called_ns) {
+    builder.on_process(pid).range("forward", 0, called_ns);
+    const ThreadIndex thread(timeline.threads.size() - 1);
+    timeline.processes.back().rank = static_cast<std::int32_t>(pid - 1);
+    timeline.collectives.append({.kind = CollectiveKind::kAllReduce,
+                                 .process = ProcessIndex(timeline.processes.size() - 1),
+                                 .group = ProcessGroupIndex(0),
+                                 .number = 0,
+                                 .elements_in = 8,
+                                 .thread = thread,
+                                 .begin_ns = called_ns,
+                                 .end_ns = called_ns + 2,
+                                 .started_ns = called_ns + 1,
+                                 .completed_ns = 95,
+                                 .wait_thread = thread,
+                                 .wait_begin_ns = called_ns + 5,
+                                 .wait_end_ns = 100});
+    builder.range("optimizer", 100, 110);
+  };
+  rank(1, 10);
+  rank(2, 70);
+  const Timeline job = builder.build();
+  CHECK(whole_path(job) ==
+        "host 0-70 on thread 1 [forward]\n"
+        "communication 70-95\n"
+        "synchronisation 95-100\n"
+        "host 100-110 [optimizer]\n");
+  const auto second_faster = [](const CriticalSegment& segment) {
+    return segment.thread == 1 && segment.begin_ns == 0 ? 0.5 : 1.0;
+  };
+  CHECK(whole_time(job, second_faster) == 75);
+}
+
 TEST_CASE("times at the ends of what a file can say are worked with", "[critical_path]") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
                          kLeast = std::numeric_limits<std::int64_t>::min() + 1;

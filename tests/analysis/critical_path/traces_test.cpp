@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recorded traces: whatever they lack, paths adjoin, are as long as their windows, and replay to the nanosecond.
+#include "analysis/critical_path/check_path.hpp"
 #include "support/catch.hpp"
 #include "support/shared_data.hpp"
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 using namespace rangefinder;
+using rangefinder::testing::check_path;
 
 namespace {
 
@@ -26,16 +28,6 @@ std::vector<std::string> traces() {
       found.push_back(entry.path().string());
   std::sort(found.begin(), found.end());
   return found;
-}
-
-void check_path(const std::vector<CriticalSegment>& path, const CriticalWindow& window) {
-  std::int64_t now = window.begin_ns;
-  for (const CriticalSegment& segment : path) {
-    REQUIRE(segment.begin_ns == now);
-    REQUIRE(segment.end_ns > segment.begin_ns);
-    now = segment.end_ns;
-  }
-  REQUIRE(now == window.end_ns);
 }
 
 }  // namespace
