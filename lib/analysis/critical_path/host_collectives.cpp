@@ -58,7 +58,8 @@ std::vector<HostCollective> find_host_collectives(const Timeline& timeline, cons
   std::vector<HostCollective> found;
   if (table.size() == 0) return found;
   std::vector<bool> host_only(timeline.processes.size());
-  for (const ProcessIndex process : HostStates(timeline).processes()) host_only[process] = true;
+  const HostStates states(timeline);
+  for (const ProcessIndex process : states.processes()) host_only[process] = true;
   const std::vector<std::uint32_t> match = matches_of(timeline, matched);
   for (CollectiveIndex row{0}; row < table.size(); ++row) {
     if (table.process[row] >= host_only.size() || !host_only[table.process[row]]) continue;

@@ -35,12 +35,11 @@ void add_host_end(const Graph& graph, CriticalWindow& window, ThreadIndex thread
   window.ends.push_back({node, end - graph.begin_ns[node]});
 }
 
+/// What the thread did at that time, if it did anything.
 void add_host_begin(const Graph& graph, CriticalWindow& window, ThreadIndex thread, std::int64_t time_ns) {
   const Point point = graph.point_at(thread, time_ns);
-  if (point.node == kNone) return;
-  const std::int64_t begin = point.at_begin ? graph.begin_ns[point.node] : graph.end_ns[point.node];
-  const std::int64_t inside = std::clamp<std::int64_t>(time_ns - begin, 0, graph.end_ns[point.node] - begin);
-  window.begins.push_back({point.node, begin - graph.begin_ns[point.node] + inside});
+  if (point.node == kNone || graph.begin_ns[point.node] > time_ns || graph.end_ns[point.node] < time_ns) return;
+  window.begins.push_back({point.node, time_ns - graph.begin_ns[point.node]});
 }
 
 /// For each stretch, of each stream the work that it launched and that ended last, by `stretch_of(activity)`, which
