@@ -24,7 +24,8 @@ std::string text_of(const Timeline& timeline, const std::vector<CriticalSegment>
     const bool device = segment.activity != kNone;
     if (device) text += " " + std::string(timeline.text(timeline.activities.name[segment.activity]));
     if (!device && segment.call != kNone) text += " " + std::string(timeline.text(timeline.calls.name[segment.call]));
-    if (!device && segment.thread != 0) text += " on thread " + std::to_string(segment.thread);
+    if (!device && segment.thread != 0 && segment.thread != kNone)
+      text += " on thread " + std::to_string(segment.thread);
     if (segment.range != kNone) text += " [" + std::string(timeline.text(timeline.ranges.name[segment.range])) + "]";
     text += "\n";
   }
@@ -282,8 +283,8 @@ TEST_CASE("kernels of a collective wait for the last rank", "[critical_path]") {
   const Timeline job = builder.build();
   CHECK(whole_path(job) ==
         "host 0-70 on thread 1 [forward]\n"
-        "launch latency 70-74 ncclDevKernel_AllReduce [forward]\n"
-        "communication 74-100 ncclDevKernel_AllReduce [forward]\n");
+        "launch latency 70-74 ncclDevKernel_AllReduce\n"
+        "communication 74-100 ncclDevKernel_AllReduce\n");
   const auto second_faster = [](const CriticalSegment& segment) {
     return segment.thread == 1 && segment.activity == kNone ? 0.5 : 1.0;
   };
