@@ -11,16 +11,31 @@ ThreadIndex Graph::thread_of(NodeIndex node) const noexcept {
   return ThreadIndex(std::upper_bound(lane.begin(), lane.end(), node) - lane.begin() - 1);
 }
 
-NodeIndex Graph::last_before(ThreadIndex thread, std::int64_t time_ns) const noexcept {
+NodeIndex Graph::last_before(ThreadIndex thread, std::int64_t time_ns, NodeIndex* near) const noexcept {
   if (thread + std::size_t{1} >= lane.size()) return kNone;
-  const auto first = begin_ns.begin() + lane[thread], last = begin_ns.begin() + lane[thread + 1];
-  const auto after = std::lower_bound(first, last, time_ns);
-  return after == first ? NodeIndex{kNone} : static_cast<NodeIndex>(after - begin_ns.begin() - 1);
+  std::size_t first = lane[thread], last = lane[thread + std::size_t{1}];
+  if (near != nullptr && *near >= first && *near < last && begin_ns[*near] < time_ns) {
+    // Steps that double, so that what is near is found in few.
+    first = *near;
+    for (std::size_t step = 1; first + step < last; step *= 2) {
+      if (begin_ns[first + step] >= time_ns) {
+        last = first + step;
+        break;
+      }
+      first += step;
+    }
+  }
+  const auto at = [this](std::size_t node) { return begin_ns.begin() + static_cast<std::ptrdiff_t>(node); };
+  const auto after = std::lower_bound(at(first), at(last), time_ns);
+  if (after == at(lane[thread])) return kNone;
+  const auto found = static_cast<NodeIndex>(after - begin_ns.begin() - 1);
+  if (near != nullptr) *near = found;
+  return found;
 }
 
-Point Graph::point_at(ThreadIndex thread, std::int64_t time_ns) const noexcept {
+Point Graph::point_at(ThreadIndex thread, std::int64_t time_ns, NodeIndex* near) const noexcept {
   if (thread + std::size_t{1} >= lane.size() || lane[thread] == lane[thread + 1]) return {};
-  const NodeIndex before = last_before(thread, time_ns);
+  const NodeIndex before = last_before(thread, time_ns, near);
   const NodeIndex next = before == kNone ? lane[thread] : before + 1;
   // Inside a wait, what is done there was asked for when it began.
   if (before != kNone && time_ns < end_ns[before]) return {before, true};

@@ -113,9 +113,10 @@ struct Graph {
   }
   /// What a thread does at a time: the node that begins then, or the one around it; of times behind its last node, the
   /// end of that one. node kNone: the thread has no nodes.
-  Point point_at(ThreadIndex thread, std::int64_t time_ns) const noexcept;
-  /// The last node of the thread that begins before that time; kNone without one.
-  NodeIndex last_before(ThreadIndex thread, std::int64_t time_ns) const noexcept;
+  Point point_at(ThreadIndex thread, std::int64_t time_ns, NodeIndex* near = nullptr) const noexcept;
+  /// The last node of the thread that begins before that time; kNone without one. `near`, where given, is a node not
+  /// far from it, or none; it becomes the one that was found.
+  NodeIndex last_before(ThreadIndex thread, std::int64_t time_ns, NodeIndex* near = nullptr) const noexcept;
   NodeIndex done_node(ActivityIndex activity) const noexcept;
   /// From now on; of an activity that has such a node already, instead of it.
   void set_done(const DoneNodes& nodes);

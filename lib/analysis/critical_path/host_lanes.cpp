@@ -181,7 +181,7 @@ class LaneMaker {
 
 std::vector<NodeIndex> add_host_lanes(Graph& graph, const ThreadFrames& frames, std::vector<Cut> cuts,
                                       const std::vector<HostWait>& waits) {
-  std::sort(cuts.begin(), cuts.end());
+  if (!std::is_sorted(cuts.begin(), cuts.end())) std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return LaneMaker(graph, frames, cuts, waits).make();
 }

@@ -9,13 +9,13 @@ namespace {
 
 class Walk {
  public:
-  Walk(const Graph& graph, const Schedule& schedule, const CriticalWindow& window, const CriticalScale& scale)
-      : graph_(graph), schedule_(schedule), scale_(scale) {
-    first_ns_ = latest_of(graph, schedule, window.begins, scale ? graph.origin_ns : window.begin_ns);
+  Walk(const Graph& graph, const Times& times, const CriticalWindow& window, const CriticalScale& scale)
+      : graph_(graph), times_(times), scale_(scale) {
+    first_ns_ = latest_of(graph, times, window.begins, scale ? graph.origin_ns : window.begin_ns);
     const CriticalAnchor* last = nullptr;
     for (const CriticalAnchor& anchor : window.ends) {
       if (anchor.node >= graph.size()) continue;
-      const std::int64_t time = time_of(graph, schedule, anchor);
+      const std::int64_t time = time_of(graph, times, anchor);
       if (last != nullptr && time <= now_ns_) continue;
       last = &anchor;
       now_ns_ = time;
@@ -26,9 +26,9 @@ class Walk {
   std::vector<CriticalSegment> run() {
     bool at_begin = false;
     while (node_ != kNone && now_ns_ > first_ns_) {
-      if (!at_begin && schedule_.begin_ns[node_] < now_ns_ && !graph_.is_elastic(node_))
-        emit(graph_.segment_of(node_), schedule_.begin_ns[node_]);
-      now_ns_ = std::min(now_ns_, schedule_.begin_ns[node_]);
+      if (!at_begin && times_.begin_ns[node_] < now_ns_ && !graph_.is_elastic(node_))
+        emit(graph_.segment_of(node_), times_.begin_ns[node_]);
+      now_ns_ = std::min(now_ns_, times_.begin_ns[node_]);
       at_begin = step_back();
     }
     // What came before is not in the graph.
@@ -59,11 +59,11 @@ class Walk {
     std::int64_t latest = -kFarthestNs - 1;
     if (graph_.follows_in_lane(node_)) {
       next = node_ - 1;
-      latest = schedule_.end_ns[next];
+      latest = times_.end_ns[next];
       base = std::max(base, latest);
     }
     const auto consider = [&](const Edge& edge) {
-      const std::int64_t time = time_by(graph_, schedule_, node_, edge, base, scale_);
+      const std::int64_t time = time_by(graph_, times_, node_, edge, base, scale_);
       const bool later = time > latest || (time == latest && by == nullptr && next != kNone && graph_.is_elastic(next));
       if (!later) return;
       latest = time;
@@ -77,7 +77,7 @@ class Walk {
     if (by == nullptr) return node_ = next, false;
     const bool from_begin = by->from_begin;
     std::int64_t from = graph_.origin_ns;
-    if (by->from != kNone) from = from_begin ? schedule_.begin_ns[by->from] : schedule_.end_ns[by->from];
+    if (by->from != kNone) from = from_begin ? times_.begin_ns[by->from] : times_.end_ns[by->from];
     emit(graph_.segment_of(node_, *by), from);
     now_ns_ = std::min(now_ns_, from);
     node_ = by->from;
@@ -85,7 +85,7 @@ class Walk {
   }
 
   const Graph& graph_;
-  const Schedule& schedule_;
+  const Times& times_;
   const CriticalScale& scale_;
   std::int64_t first_ns_ = 0;
   std::int64_t now_ns_ = 0;
@@ -95,27 +95,27 @@ class Walk {
 
 }  // namespace
 
-std::int64_t time_of(const Graph& graph, const Schedule& schedule, const CriticalAnchor& anchor) {
+std::int64_t time_of(const Graph& graph, const Times& times, const CriticalAnchor& anchor) {
   if (anchor.node >= graph.size()) return graph.origin_ns;
   const std::int64_t recorded = graph.end_ns[anchor.node] - graph.begin_ns[anchor.node];
-  const std::int64_t now = schedule.end_ns[anchor.node] - schedule.begin_ns[anchor.node];
+  const std::int64_t now = times.end_ns[anchor.node] - times.begin_ns[anchor.node];
   const std::int64_t offset = std::clamp<std::int64_t>(anchor.offset_ns, 0, recorded);
-  if (now == recorded) return schedule.begin_ns[anchor.node] + offset;
+  if (now == recorded) return times.begin_ns[anchor.node] + offset;
   const double share = recorded == 0 ? 0 : static_cast<double>(offset) / static_cast<double>(recorded);
-  return schedule.begin_ns[anchor.node] + (offset == recorded ? now : scaled(now, share));
+  return times.begin_ns[anchor.node] + (offset == recorded ? now : scaled(now, share));
 }
 
-std::int64_t latest_of(const Graph& graph, const Schedule& schedule, const std::vector<CriticalAnchor>& anchors,
+std::int64_t latest_of(const Graph& graph, const Times& times, const std::vector<CriticalAnchor>& anchors,
                        std::int64_t none) {
   if (anchors.empty()) return none;
   std::int64_t latest = -kFarthestNs;
-  for (const CriticalAnchor& anchor : anchors) latest = std::max(latest, time_of(graph, schedule, anchor));
+  for (const CriticalAnchor& anchor : anchors) latest = std::max(latest, time_of(graph, times, anchor));
   return latest;
 }
 
-std::vector<CriticalSegment> walk_back(const Graph& graph, const Schedule& schedule, const CriticalWindow& window,
+std::vector<CriticalSegment> walk_back(const Graph& graph, const Times& times, const CriticalWindow& window,
                                        const CriticalScale& scale) {
-  return Walk(graph, schedule, window, scale).run();
+  return Walk(graph, times, window, scale).run();
 }
 
 }  // namespace rangefinder::analysis::critical_path

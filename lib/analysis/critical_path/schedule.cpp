@@ -74,11 +74,11 @@ class Ordering {
 std::int64_t sum(std::int64_t a, std::int64_t b) noexcept { return clamped(a + b); }
 
 /// Of the schedule, when a node may begin as far as it is known before things are waited for.
-std::int64_t base_of(const Graph& graph, const Schedule& schedule, NodeIndex node, const CriticalScale& scale) {
+std::int64_t base_of(const Graph& graph, const Times& times, NodeIndex node, const CriticalScale& scale) {
   std::int64_t base = graph.origin_ns;
-  if (graph.follows_in_lane(node)) base = std::max(base, schedule.end_ns[node - 1]);
+  if (graph.follows_in_lane(node)) base = std::max(base, times.end_ns[node - 1]);
   for (const Edge& edge : graph.edges_of(node))
-    if (!is_wait(edge.kind)) base = std::max(base, time_by(graph, schedule, node, edge, base, scale));
+    if (!is_wait(edge.kind)) base = std::max(base, time_by(graph, times, node, edge, base, scale));
   return base;
 }
 
@@ -90,10 +90,10 @@ std::int64_t scaled(std::int64_t length_ns, double by) noexcept {
   return length >= static_cast<double>(kFarthestNs) ? kFarthestNs : static_cast<std::int64_t>(std::llround(length));
 }
 
-std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to, const Edge& edge, std::int64_t base_ns,
+std::int64_t time_by(const Graph& graph, const Times& times, NodeIndex to, const Edge& edge, std::int64_t base_ns,
                      const CriticalScale& scale) {
   std::int64_t from = graph.origin_ns;
-  if (edge.from != kNone) from = edge.from_begin ? schedule.begin_ns[edge.from] : schedule.end_ns[edge.from];
+  if (edge.from != kNone) from = edge.from_begin ? times.begin_ns[edge.from] : times.end_ns[edge.from];
   const bool wait = is_wait(edge.kind);
   // A negative lag is a difference of clocks.
   if (!scale || (!wait && edge.lag_ns <= 0)) return sum(from, edge.lag_ns);
@@ -106,24 +106,19 @@ std::int64_t time_by(const Graph& graph, const Schedule& schedule, NodeIndex to,
 void find_order(Graph& graph) { Ordering(graph).run(); }
 
 Schedule schedule_of(const Graph& graph, const CriticalScale& scale) {
-  Schedule schedule;
-  if (!scale) {
-    schedule.begin_ns = graph.begin_ns;
-    schedule.end_ns = graph.end_ns;
-    return schedule;
-  }
-  schedule.begin_ns.resize(graph.size());
-  schedule.end_ns.resize(graph.size());
+  if (!scale) return Schedule(graph);
+  std::vector<std::int64_t> begins(graph.size()), ends(graph.size());
+  const Times times{begins, ends};
   for (const NodeIndex node : graph.order) {
-    const std::int64_t base = base_of(graph, schedule, node, scale);
+    const std::int64_t base = base_of(graph, times, node, scale);
     std::int64_t begin = base;
     for (const Edge& edge : graph.edges_of(node))
-      if (is_wait(edge.kind)) begin = std::max(begin, time_by(graph, schedule, node, edge, base, scale));
+      if (is_wait(edge.kind)) begin = std::max(begin, time_by(graph, times, node, edge, base, scale));
     const std::int64_t length = graph.is_elastic(node) ? 0 : graph.end_ns[node] - graph.begin_ns[node];
-    schedule.begin_ns[node] = begin;
-    schedule.end_ns[node] = length == 0 ? begin : sum(begin, scaled(length, factor_of(scale, graph.segment_of(node))));
+    begins[node] = begin;
+    ends[node] = length == 0 ? begin : sum(begin, scaled(length, factor_of(scale, graph.segment_of(node))));
   }
-  return schedule;
+  return {std::move(begins), std::move(ends)};
 }
 
 }  // namespace rangefinder::analysis::critical_path

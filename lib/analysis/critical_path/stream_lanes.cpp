@@ -24,12 +24,12 @@ bool was_held_up(const Graph& graph, CallIndex call, ThreadIndex thread, Activit
 }
 
 /// Where on a thread the activity was launched; node kNone: not known. Notes what was open there.
-Point launch_point(Graph& graph, ActivityIndex activity) {
+Point launch_point(Graph& graph, ActivityIndex activity, NodeIndex& near) {
   const Timeline& timeline = *graph.timeline;
   const LaunchIndex launch = timeline.activities.launch[activity];
   if (launch >= timeline.launches.size()) return {};
   const ThreadIndex thread = timeline.launches.thread[launch];
-  const Point point = graph.point_at(thread, clamped(timeline.launches.time_ns[launch]));
+  const Point point = graph.point_at(thread, clamped(timeline.launches.time_ns[launch]), &near);
   if (point.node != kNone && point.at_begin) graph.launch_context[activity] = graph.subject[point.node];
   const CallIndex call = timeline.launches.call[launch];
   return was_held_up(graph, call, thread, activity) ? graph.point_at(thread, clamped(timeline.calls.end_ns[call]))
@@ -83,10 +83,11 @@ StreamLanes::StreamLanes(const Timeline& timeline)
   }
   for (ActivityIndex row{0}; row < activities.size(); ++row)
     by_end_[timeline.streams[activities.stream[row]].device].push_back(row);
+  const auto ends_earlier = [&](ActivityIndex a, ActivityIndex b) {
+    return std::pair(end_of(timeline, a), std::uint32_t{a}) < std::pair(end_of(timeline, b), std::uint32_t{b});
+  };
   for (std::vector<ActivityIndex>& ends : by_end_)
-    std::sort(ends.begin(), ends.end(), [&](ActivityIndex a, ActivityIndex b) {
-      return std::pair(end_of(timeline, a), std::uint32_t{a}) < std::pair(end_of(timeline, b), std::uint32_t{b});
-    });
+    if (!std::is_sorted(ends.begin(), ends.end(), ends_earlier)) std::sort(ends.begin(), ends.end(), ends_earlier);
 }
 
 ActivityIndex StreamLanes::last_done(StreamIndex stream, std::int64_t launched_ns,
@@ -128,6 +129,7 @@ void add_stream_edges(Graph& graph, const StreamLanes& lanes, EdgeList& edges) {
   for (StreamIndex stream{0}; stream < lanes.stream_count(); ++stream) {
     Ended ended;
     ActivityIndex previous = kNone;
+    NodeIndex near = kNone;  // work of a stream is launched in order: the next launch is not far
     for (const ActivityIndex activity : lanes.of(stream)) {
       const NodeIndex node = graph.node_of(activity);
       const std::int64_t begin = begin_of(timeline, activity);
@@ -136,7 +138,7 @@ void add_stream_edges(Graph& graph, const StreamLanes& lanes, EdgeList& edges) {
       // Activities that overlap on one stream still begin in order.
       if (previous != kNone && previous != before && end_of(timeline, previous) > begin)
         edges.add(node, {graph.node_of(previous), true}, EdgeKind::kStream);
-      const Point launch = launch_point(graph, activity);
+      const Point launch = launch_point(graph, activity, near);
       edges.add(node, launch, EdgeKind::kLaunch);
       if (before == kNone && previous == kNone && launch.node == kNone) edges.add_origin(node);
       ended.begin(end_of(timeline, activity), activity);

@@ -40,7 +40,11 @@ ThreadFrames::ThreadFrames(const Timeline& timeline) : timeline_(timeline), firs
   for (std::size_t thread = 0; thread + 1 < first_.size(); ++thread) {
     const auto from = ids_.begin() + static_cast<std::ptrdiff_t>(first_[thread]);
     const auto to = ids_.begin() + static_cast<std::ptrdiff_t>(first_[thread + 1]);
-    if (!std::is_sorted(from, to, outer_first)) std::sort(from, to, outer_first);
+    // Ranges and calls are each in order as a rule.
+    const auto calls_from = std::partition_point(from, to, [&](std::uint32_t id) { return id < ranges.size(); });
+    if (!std::is_sorted(from, calls_from, outer_first)) std::sort(from, calls_from, outer_first);
+    if (!std::is_sorted(calls_from, to, outer_first)) std::sort(calls_from, to, outer_first);
+    std::inplace_merge(from, calls_from, to, outer_first);
   }
 }
 
