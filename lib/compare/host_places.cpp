@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "compare/host_places.hpp"
 
-#include "analysis/device_states.hpp"
 #include "projection/range_order.hpp"
 
 #include <algorithm>
@@ -10,10 +9,6 @@
 
 namespace rangefinder::compare {
 namespace {
-
-std::int64_t within(std::int64_t time_ns) noexcept {
-  return std::clamp(time_ns, -analysis::kFarthestNs, analysis::kFarthestNs);
-}
 
 /// Goes through the ranges of a thread in their order. Of those that are open the last one that began is the innermost.
 template <typename PlaceOf>

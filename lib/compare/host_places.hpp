@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/device_states.hpp"
 #include "compare/path_numbers.hpp"
 
 #include <rangefinder/timeline.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace rangefinder::compare {
+
+/// Of times that files claim: between any two of what this gives, the distance is a number.
+constexpr std::int64_t within(std::int64_t time_ns) noexcept {
+  return std::clamp(time_ns, -analysis::kFarthestNs, analysis::kFarthestNs);
+}
 
 /// A stretch of a thread's time in which it is in the same place.
 struct HostStretch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "compare/run_steps.hpp"
 
-#include "analysis/device_states.hpp"
 #include "analysis/steps.hpp"
+#include "compare/host_places.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,10 +10,6 @@
 
 namespace rangefinder::compare {
 namespace {
-
-std::int64_t within(std::int64_t time_ns) noexcept {
-  return std::clamp(time_ns, -analysis::kFarthestNs, analysis::kFarthestNs);
-}
 
 /// Grows from the first begin to the last end.
 struct Extent {
