@@ -17,7 +17,7 @@
 namespace rangefinder::compare {
 namespace {
 
-constexpr std::int64_t kLeastShare = 1'000;  // of a step, of rows that are judged
+constexpr std::int64_t kLeastJudged = 1'000;  // of a step, of rows that are judged
 
 std::int64_t to_ns(double value) noexcept {
   constexpr double kMost = 9.2e18;
@@ -114,7 +114,7 @@ class Differences {
   void judge(std::vector<NumberedDifference>& rows) const {
     if (rows.empty()) return;
     const auto longer = [](const TimeDifference& time) { return std::max(time.baseline_ns, time.candidate_ns); };
-    const std::int64_t least_ns = longer(rows.front().time) / kLeastShare;  // the first row is the step
+    const std::int64_t least_ns = longer(rows.front().time) / kLeastJudged;  // the first row is the step
     const Metric metric{"time"};
     ChangeJudge judge(run_speeds(baseline_.runs, candidate_.runs), {});
     std::vector<TimeDifference*> judged;
