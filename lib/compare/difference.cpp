@@ -80,6 +80,15 @@ std::uint64_t size_of(std::int64_t change) noexcept {
   return change < 0 ? 0 - size : size;
 }
 
+/// One or two steps say nothing of how much steps differ.
+bool has_too_few_steps(std::span<const Run> runs) {
+  constexpr std::size_t kFewestSteps = 3;
+  std::size_t steps = 0;
+  for (const Run& run : runs)
+    for (const RunStep& step : run.steps) steps += step.counts() && step.places != 0 ? 1 : 0;
+  return steps < kFewestSteps;
+}
+
 class Differences {
  public:
   Differences(const Side& baseline, const Side& candidate)
@@ -112,7 +121,7 @@ class Differences {
 
   /// Rows that are too short to matter are left alone: they would only make it harder to tell of others.
   void judge(std::vector<NumberedDifference>& rows) const {
-    if (rows.empty()) return;
+    if (rows.empty() || has_too_few_steps(baseline_.runs) || has_too_few_steps(candidate_.runs)) return;
     const auto longer = [](const TimeDifference& time) { return std::max(time.baseline_ns, time.candidate_ns); };
     const std::int64_t least_ns = longer(rows.front().time) / kLeastJudged;  // the first row is the step
     const Metric metric{"time"};
@@ -265,11 +274,14 @@ std::vector<FigureDifference> figures_of(std::span<const Run> baseline, std::spa
 std::vector<MemoryDifference> memory_of(std::span<const Run> baseline, std::span<const Run> candidate) {
   std::map<std::pair<bool, std::string>, MemoryDifference> rows;
   const auto add = [&](std::span<const Run> runs, std::int64_t MemoryDifference::*side) {
-    for (const Run& run : runs)
+    for (const Run& run : runs) {
+      std::map<std::pair<bool, std::string>, std::int64_t> of_run;
       for (const MemoryShare& share : run.peak_memory) {
-        MemoryDifference& row = rows[{share.by_operator, share.name}];
-        row.*side = std::max(row.*side, share.bytes);
+        std::int64_t& bytes = of_run[{share.by_operator, share.name}];
+        bytes = detail::plus(bytes, share.bytes);
       }
+      for (const auto& [key, bytes] : of_run) rows[key].*side = std::max(rows[key].*side, bytes);
+    }
   };
   add(baseline, &MemoryDifference::baseline_bytes);
   add(candidate, &MemoryDifference::candidate_bytes);
@@ -307,7 +319,9 @@ RunDifference difference_of(std::span<const Run> baseline, std::span<const Run> 
   add_notes(candidate, "candidate", out.notes);
   if (out.baseline.devices != out.candidate.devices)
     out.notes.emplace_back("the devices are not the same: times of kernels say more of them than of the program");
-  if (baseline.size() == 1 && candidate.size() == 1)
+  if (has_too_few_steps(baseline) || has_too_few_steps(candidate))
+    out.notes.emplace_back("a side has fewer than three steps: no verdicts");
+  else if (baseline.size() == 1 && candidate.size() == 1)
     out.notes.emplace_back(
         "each side is one run: by how much runs differ that are alike is not known, and 2 % is assumed; more runs a "
         "side "

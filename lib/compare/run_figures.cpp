@@ -333,9 +333,14 @@ void RunReader::read_memory() {
                                      [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   if (most == places.end()) return;
   const analysis::PeakComposition peak = analysis::peak_composition(timeline_, *most);
+  // A step has another name in each run.
+  const auto name_of = [this](const analysis::PeakShare& share) {
+    const std::string_view name = timeline_.text(share.range);
+    return is_step_name(name) ? std::string() : std::string(name);
+  };
   for (const bool by_operator : {false, true}) {
     for (const analysis::PeakShare& share : by_operator ? peak.by_operator : peak.by_range)
-      run_.peak_memory.push_back({by_operator, std::string(timeline_.text(share.range)), share.bytes});
+      run_.peak_memory.push_back({by_operator, name_of(share), share.bytes});
     if (peak.earlier_bytes != 0) run_.peak_memory.push_back({by_operator, {}, peak.earlier_bytes});
   }
 }

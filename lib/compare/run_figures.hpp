@@ -112,7 +112,7 @@ struct RunStep {
 /// Memory that ranges or operators of one name held when the device that needed most of it needed most.
 struct MemoryShare {
   bool by_operator = false;  ///< false: by the innermost range that was open at the allocation
-  std::string name;          ///< empty: none was open, or the allocation is not in the data
+  std::string name;          ///< empty: none was open but a step, or the allocation is not in the data
   std::int64_t bytes = 0;
   friend bool operator==(const MemoryShare&, const MemoryShare&) = default;
 };

@@ -147,6 +147,70 @@ TEST_CASE("several runs a side count as their mean", "[compare]") {
   CHECK(row(found, DifferenceBy::kPath, "work").change_ns() == 30);
 }
 
+namespace {
+
+/// Runs of thirty steps each, in which `parse` takes that long and some more from step to step, and `rest` always the
+/// same.
+std::vector<compare::Run> runs_of(std::int64_t parse_ns) {
+  std::vector<compare::Run> runs;
+  for (std::int64_t run = 0; run < 5; ++run) {
+    TimelineBuilder builder;
+    std::int64_t at = 0;
+    for (std::int64_t step = 0; step < 30; ++step) {
+      const std::int64_t parse = parse_ns + (step * 7 + run * 3) % 11 * 10;
+      builder.step(step, at, at + parse + 50'000);
+      builder.range("parse", at, at + parse).range("rest", at + parse, at + parse + 50'000);
+      at += parse + 50'000;
+    }
+    runs.push_back(compare::figures_of(builder.build()));
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("rows say whether a change is more than chance", "[compare]") {
+  const RunDifference slower = compare::difference_of(runs_of(10'000), runs_of(11'000));
+  CHECK(row(slower, DifferenceBy::kPath, "parse").verdict == ChangeVerdict::kWorse);
+  CHECK(row(slower, DifferenceBy::kPath, "rest").verdict == ChangeVerdict::kSame);
+  CHECK(row(slower, DifferenceBy::kPath, "parse").low_ns <= 1'000);
+  CHECK(row(slower, DifferenceBy::kPath, "parse").high_ns >= 1'000);
+  CHECK(row(slower, DifferenceBy::kPath, "parse").low_ns > 900);
+  const RunDifference faster = compare::difference_of(runs_of(11'000), runs_of(10'000));
+  CHECK(row(faster, DifferenceBy::kPath, "parse").verdict == ChangeVerdict::kBetter);
+  SECTION("but not of one or two steps") {
+    const RunDifference few = difference(step_with(10, 10).build(), step_with(10, 50).build());
+    CHECK(row(few, DifferenceBy::kOperator, "aten::addmm").verdict == ChangeVerdict::kCannotTell);
+    CHECK(few.notes.back().find("fewer than three steps") != std::string::npos);
+  }
+}
+
+TEST_CASE("memory at the peak is compared by range and operator", "[compare]") {
+  const auto run = [](std::uint64_t bytes) {
+    TimelineBuilder builder;
+    builder.step(1, 0, 100).range("ProfilerStep#1", 0, 100).range("forward", 10, 50);
+    builder.memory(MemoryAction::kAllocate, 5, 0x10, 64, 0).in_memory(64);
+    builder.memory(MemoryAction::kAllocate, 20, 0x1000, bytes, 0).in_memory(static_cast<std::int64_t>(64 + bytes));
+    builder.memory(MemoryAction::kFree, 40, 0x1000, bytes, 0).in_memory(64);
+    return builder.build();
+  };
+  const RunDifference found = difference(run(1'000), run(1'500));
+  REQUIRE(found.memory.size() >= 2);
+  CHECK(found.memory[0].by == DifferenceBy::kPath);
+  CHECK(found.memory[0].name == "forward");
+  CHECK(found.memory[0].change_bytes() == 500);
+  CHECK(found.memory[1].name.empty());  // a step has another name in each run
+  CHECK(found.memory[1].change_bytes() == 0);
+  CHECK(found.memory[1].baseline_bytes == 64);
+  CHECK(written(found, DiffFormat::kText).find("Memory at the peak, by range") != std::string::npos);
+  CHECK_FALSE(found.nothing_found());
+  const auto json = rangefinder::testing::JsonValue::parse(written(found, DiffFormat::kJson));
+  const auto& forward = json["memory"].items().front();
+  CHECK(forward["by"].text() == "range");
+  CHECK(forward["name"].text() == "forward");
+  CHECK(forward["candidate_bytes"].integer() == 1'500);
+}
+
 TEST_CASE("sides with nothing in them can be compared", "[compare]") {
   const Timeline nothing, something = step_with(10, 10).build();
   CHECK(difference(nothing, nothing).nothing_found());
