@@ -34,15 +34,20 @@ class GapFinder {
       const auto activities = states_.activities_of(device);
       std::size_t next = 0;
       for (const Span& span : states_.of(device)) {
-        while (next < activities.size() && states_.begin_ns(activities[next]) < span.end) ++next;
-        if (next == 0 || next == activities.size()) continue;  // before all, or behind all
         if (is_work(span.kind) || span.kind == static_cast<std::uint8_t>(DeviceIdle::kNotRecorded)) continue;
-        std::size_t last = next;
-        while (last < activities.size() && states_.begin_ns(activities[last]) == states_.begin_ns(activities[next]))
-          ++last;
-        if (span.begin < states_.begin_ns(activities.front())) continue;
-        add(span.begin, span.end, device, states_.first_launched(activities.subspan(next, last - next)),
-            static_cast<DeviceIdle>(span.kind));
+        // One span is several gaps where activities without length lie in it. Before the first activity there is none.
+        std::int64_t from_ns = std::max(span.begin, states_.begin_ns(activities.front()));
+        while (from_ns < span.end) {
+          while (next < activities.size() && states_.begin_ns(activities[next]) <= from_ns) ++next;
+          if (next == activities.size()) break;
+          std::size_t last = next;
+          while (last < activities.size() && states_.begin_ns(activities[last]) == states_.begin_ns(activities[next]))
+            ++last;
+          const std::int64_t until_ns = std::min(states_.begin_ns(activities[next]), span.end);
+          add(from_ns, until_ns, device, states_.first_launched(activities.subspan(next, last - next)),
+              static_cast<DeviceIdle>(span.kind));
+          from_ns = until_ns;
+        }
       }
     }
     return std::move(gaps_);
