@@ -27,6 +27,7 @@ struct Figures {
   double bytes;
   Precision precision;
   bool lacks_shapes;  // would have some of them
+  bool of_lists;
 };
 
 /// Programs call few operators with few shapes, very often: texts are taken apart once for all calls that are alike.
@@ -49,7 +50,8 @@ class FiguresOfInputs {
     const std::string_view types = timeline_.text(key[2]), values = timeline_.text(key[3]);
     return {static_cast<double>(operator_flops(name, shapes, values).value_or(0)),
             static_cast<double>(operator_bytes(name, shapes, types, values)), precision_of(operator_type(name, types)),
-            shapes.empty() && (has_operator_flops(name) || is_bandwidth_operator(name))};
+            shapes.empty() && (has_operator_flops(name) || is_bandwidth_operator(name)),
+            name.starts_with("aten::") && types.find("\"TensorList\"") != std::string_view::npos};
   }
 
   const Timeline& timeline_;
@@ -58,7 +60,7 @@ class FiguresOfInputs {
 
 }  // namespace
 
-CountedByThread counted_operators(const Timeline& timeline, std::uint64_t& without_shapes) {
+CountedByThread counted_operators(const Timeline& timeline, NotCounted& not_counted) {
   CountedByThread threads(timeline.threads.size());
   const OperatorTable& operators = timeline.operators;
   const RangeTable& ranges = timeline.ranges;
@@ -68,7 +70,8 @@ CountedByThread counted_operators(const Timeline& timeline, std::uint64_t& witho
     if (ranges.thread[range] >= threads.size() || (ranges.flags[range] & kBeforeRecording) != 0) continue;
     const Figures& figures = inputs.of(row);
     if (figures.flops == 0 && figures.bytes == 0) {
-      without_shapes += figures.lacks_shapes ? 1 : 0;
+      not_counted.without_shapes += figures.lacks_shapes ? 1 : 0;
+      not_counted.of_lists += figures.of_lists ? 1 : 0;
       continue;
     }
     threads[ranges.thread[range]].push_back({.range = range,

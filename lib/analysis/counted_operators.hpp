@@ -34,10 +34,16 @@ struct CountedOperator {
 /// By thread, in order of time, disjoint.
 using CountedByThread = std::vector<std::vector<CountedOperator>>;
 
-/// The operators of a timeline whose operations or bytes follow from the shapes of their inputs. Adds to
-/// `without_shapes` those that would be among them, had their inputs been recorded. Owners and times are not set.
+/// Operators that are not counted, and why.
+struct NotCounted {
+  std::uint64_t without_shapes = 0;  ///< would have been, had their inputs been recorded
+  std::uint64_t of_lists = 0;        ///< of lists of tensors (cat, foreach, fused optimizers), whose types are not told
+};
+
+/// The operators of a timeline whose operations or bytes follow from the shapes of their inputs. Adds the others to
+/// `not_counted`. Owners and times are not set.
 ///
 /// Cost: O(n log n) in operators.
-CountedByThread counted_operators(const Timeline& timeline, std::uint64_t& without_shapes);
+CountedByThread counted_operators(const Timeline& timeline, NotCounted& not_counted);
 
 }  // namespace rangefinder::analysis

@@ -159,7 +159,7 @@ class IdleSums {
   void take(const Gap& gap, const HostSpan* span, std::int64_t length_ns) {
     const RangeIndex range = span != nullptr ? span->range : RangeIndex(kNone);
     const IdleCause cause = gap.reason == DeviceIdle::kHostWait ? cause_of(span) : cause_of(gap.reason);
-    const auto wait = cause == IdleCause::kSynchronisation ? span->wait : std::nullopt;
+    const auto wait = span != nullptr && cause == IdleCause::kSynchronisation ? span->wait : std::nullopt;
     add_time(gap, cause, wait, range, length_ns);
   }
   /// The launch was too late, and this is what it took on top.

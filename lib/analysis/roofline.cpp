@@ -155,7 +155,10 @@ WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projecti
   WorkByShapes out;
   out.ranges.resize(timeline.ranges.size());
   out.on_device = timeline.activities.size() != 0;
-  CountedByThread threads = counted_operators(timeline, out.without_shapes);
+  NotCounted not_counted;
+  CountedByThread threads = counted_operators(timeline, not_counted);
+  out.without_shapes = not_counted.without_shapes;
+  out.of_lists = not_counted.of_lists;
   for (const std::vector<CountedOperator>& thread : threads) out.counted += thread.size();
   if (out.on_device)
     own_by_device(timeline, projection, threads, out);

@@ -47,6 +47,7 @@ struct WorkByShapes {
   std::vector<OperatorWork> operators;  ///< those that count, the longest first
   std::uint64_t counted = 0;            ///< operators
   std::uint64_t without_shapes = 0;     ///< that would have been, had their inputs been recorded
+  std::uint64_t of_lists = 0;           ///< not counted: of lists of tensors, the types of which are not recorded
 };
 WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
 

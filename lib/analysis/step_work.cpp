@@ -37,8 +37,8 @@ std::vector<StepFigures>::const_iterator step_at(const std::vector<StepFigures>&
 }  // namespace
 
 std::vector<StepWork> work_of_steps(const Timeline& timeline, const std::vector<StepFigures>& steps) {
-  std::uint64_t without_shapes = 0;
-  const CountedByThread threads = counted_operators(timeline, without_shapes);
+  NotCounted not_counted;
+  const CountedByThread threads = counted_operators(timeline, not_counted);
   std::vector<StepWork> out(steps.size());
   bool any = false;
   for (ThreadIndex thread{0}; thread < threads.size(); ++thread) {

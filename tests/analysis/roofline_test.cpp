@@ -91,9 +91,11 @@ TEST_CASE("operators that would count but have no shapes are told", "[analysis]"
   builder.range("aten::mm", 20, 30).given("", "");
   builder.range("aten::relu", 40, 50).given("", "");  // its bytes would
   builder.range("aten::view", 60, 70).given("", "");
+  builder.range("aten::_foreach_add_", 80, 90).given("[[[2], [3]], []]", R"(["TensorList", "Scalar"])");
   const WorkByShapes work = work_of(builder.build());
   CHECK(work.counted == 0);
   CHECK(work.without_shapes == 2);
+  CHECK(work.of_lists == 1);
 }
 
 TEST_CASE("the least time is the longer one of computing and of moving", "[analysis]") {

@@ -199,6 +199,10 @@ void note_missing(Table& table, const analysis::WorkByShapes& work, bool counted
     table.note(base::with_thousands(work.without_shapes) +
                " operators are not counted because their input shapes were not recorded (OperatorOptions::shapes, or "
                "record_shapes of torch.profiler)");
+  if (work.of_lists != 0)
+    table.note(base::with_thousands(work.of_lists) +
+               " operators of lists of tensors (cat, foreach, fused optimizers) are not counted: the types of their "
+               "elements are not recorded");
 }
 
 void note_source(Table& table, const Timeline& timeline, const analysis::WorkByShapes& work, bool counted) {
