@@ -124,6 +124,7 @@ NO_ROWS = {
     "rangefinder report run --view hang",
     "rangefinder report first.rfcap --view kernels",
     "rangefinder report first.rfcap --view api",
+    "rangefinder report train.rfcap --view streams --instances",
 }
 # Pages that show options alone: the command to which they are added, and its file for views of what train.rfcap does not have.
 OPTIONS_OF = {
