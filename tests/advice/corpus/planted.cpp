@@ -45,24 +45,34 @@ std::vector<std::string> impossible(const Program& program) {
   return found;
 }
 
-/// Time in which the device computed or copied, and in which it only communicated, of the time of the steps after the
-/// first quarter.
+/// Time in which the device did anything, and in which it only communicated, of a step; the median step's, so that a
+/// slow one does not count.
 struct DeviceShares {
   double busy = 0, exposed = 0;
 };
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 DeviceShares shares_of(const Program& program) {
-  const std::int64_t from_ns = program.steps[program.steps.size() / 4].begin_ns, to_ns = program.steps.back().end_ns;
-  std::vector<base::Interval> all, own;
-  for (const ProgramWork& work : program.works) {
-    const base::Interval span{std::max(work.begin_ns, from_ns), std::min(work.end_ns, to_ns)};
-    if (span.begin >= span.end) continue;
-    all.push_back(span);
-    if (work.collective < 0) own.push_back(span);
+  std::vector<double> busy, exposed;
+  for (std::size_t i = program.steps.size() / 4; i < program.steps.size(); ++i) {
+    const ProgramStep& step = program.steps[i];
+    std::vector<base::Interval> all, own;
+    for (const ProgramWork& work : program.works) {
+      const base::Interval span{std::max(work.begin_ns, step.begin_ns), std::min(work.end_ns, step.end_ns)};
+      if (span.begin >= span.end) continue;
+      all.push_back(span);
+      if (work.collective < 0) own.push_back(span);
+    }
+    const auto length = static_cast<double>(step.end_ns - step.begin_ns);
+    const auto any = static_cast<double>(base::sort_and_union_length(all));
+    busy.push_back(any / length);
+    exposed.push_back((any - static_cast<double>(base::sort_and_union_length(own))) / length);
   }
-  const auto whole = static_cast<double>(to_ns - from_ns);
-  const auto busy = static_cast<double>(base::sort_and_union_length(all));
-  return {busy / whole, (busy - static_cast<double>(base::sort_and_union_length(own))) / whole};
+  return {median(busy), median(exposed)};
 }
 
 /// Waits for events of a known stream.
@@ -79,7 +89,8 @@ void check_healthy(const char* half, const std::string& name, const Program& pro
   std::printf("%-9s   healthy  %8.3f ms  busy %5.1f %%, exposed %4.1f %%  %s\n", half,
               static_cast<double>(step_ns) / 1e6, 100 * shares.busy, 100 * shares.exposed, name.c_str());
   if (!program.has_device) return;
-  CHECK(shares.busy > 0.9);
+  // Between two kernels of a graph there is a gap too.
+  CHECK(shares.busy > (program.works.front().graph != 0 ? 0.8 : 0.97));
   CHECK(shares.exposed < 0.008);
 }
 
@@ -103,7 +114,7 @@ void check_planted(const char* half, const std::vector<AdviceCase>& cases) {
       std::printf("%-9s %6.1f %% of %8.3f ms  %-24s %s\n", half,
                   100 * static_cast<double>(gain_ns) / static_cast<double>(step_ns), static_cast<double>(step_ns) / 1e6,
                   to_string(one.causes[cause].rule), one.name.c_str());
-      CHECK(gain_ns >= step_ns / 25);
+      CHECK(gain_ns >= step_ns / 20);
       CHECK(gain_ns <= step_ns * 13 / 20);
       CHECK(gain_ns <= before_ns);
       before_ns = gain_ns;

@@ -268,7 +268,8 @@ std::uint64_t Simulation::allocate(std::uint64_t bytes, double us) {
 
 void Simulation::free(std::uint64_t address, double us) {
   const std::uint32_t correlation = begin_call("cudaFree");
-  end_call(all_done_ns() + 1'000, us);
+  wait_until(all_done_ns() + 1'000);
+  end_call(now_ns_, us);
   program_.allocations.push_back({now_ns_ - 300, true, address, 0, correlation});
 }
 

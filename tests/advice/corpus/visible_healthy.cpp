@@ -60,7 +60,7 @@ std::vector<Program> overlapped_job(std::uint64_t seed, Planted) {
 }
 
 Program small_kernels_in_a_graph(std::uint64_t seed, Planted) {
-  Loop loop{lstm({2, 48, 64, 512})};
+  Loop loop{lstm({2, 48, 512, 768})};
   loop.graph = true;
   return run_loop(seed, loop);
 }

@@ -24,7 +24,7 @@ Program reads_every_layer(std::uint64_t seed, Planted planted) {
 }
 
 Program many_small_kernels(std::uint64_t seed, Planted planted) {
-  Loop loop{lstm({2, 48, 64, 512})};
+  Loop loop{lstm({2, 48, 512, 768})};
   loop.graph = !planted(0);
   return run_loop(seed, loop);
 }
@@ -204,7 +204,7 @@ Program waits_and_reads(std::uint64_t seed, Planted planted) {
       if (layer % 5 != 0) return;
       const auto range = run.range("log_activations");
       run.item();
-      run.host(900);
+      run.host(550);
     };
   return run_loop(seed, loop);
 }
