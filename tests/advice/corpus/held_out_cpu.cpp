@@ -63,14 +63,14 @@ std::vector<Program> waits_and_reduces_at_end(std::uint64_t seed, Planted plante
 std::vector<AdviceCase> held_out_cpu_cases() {
   using R = AdviceRule;
   return {
-      {"the main thread prepares each phase alone", {{R::kHostThreads}}, alone(serial_phases), {}, true},
+      {"the main thread prepares each phase alone", {{R::kHostThreads}}, alone(serial_phases), {}},
       {"eight threads wait for data", {{R::kDataWait}}, alone(threads_wait_for_data), {}},
       {"2 Gloo ranks reduce gradients after the backward pass",
        {{R::kExposedCommunication}},
        two_hosts_at_end,
        {},
        true},
-      {"one of 8 Gloo ranks is slow", {{R::kRankImbalance}}, slow_host, {}},
+      {"one of 8 Gloo ranks is slow", {{R::kRankImbalance}}, slow_host, {}, true},
       {"4 Gloo ranks wait for data, and reduce after the backward pass",
        {{R::kDataWait}, {R::kExposedCommunication}},
        waits_and_reduces_at_end,

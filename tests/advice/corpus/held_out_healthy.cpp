@@ -69,7 +69,9 @@ Program matrix_times_vector(std::uint64_t seed, Planted) {
   Loop loop{decoder({24, 1, 8192})};
   loop.training = false;
   loop.steps = 40;
-  for (Layer& layer : loop.model.layers)
+  for (Layer& layer : loop.model.layers) {
+    // Norms are a part of the products that follow.
+    std::erase_if(layer.forward, [](const Op& op) { return op.name == "aten::layer_norm"; });
     for (Op& op : layer.forward)
       if (op.name == "aten::linear") {
         Kernel& kernel = op.kernels.front();
@@ -81,6 +83,7 @@ Program matrix_times_vector(std::uint64_t seed, Planted) {
         kernel.registers = 64;
         kernel.shared_bytes = 0;
       }
+  }
   loop.graph = true;
   return run_loop(seed, loop);
 }
@@ -107,16 +110,16 @@ Program nearly_on_time(std::uint64_t seed, Planted) {
   return run_loop(seed, loop);
 }
 
-/// A checkpoint is written twice.
-Program two_slow_steps(std::uint64_t seed, Planted) {
+/// A checkpoint is written twice, while the device goes on.
+Program two_checkpoints(std::uint64_t seed, Planted) {
   Loop loop{mlp({12, 8192, 4096})};
   loop.steps = 30;
   loop.after_step = [](Simulation& run, int step) {
     if (step != 9 && step != 21) return;
     const auto checkpoint = run.range("checkpoint");
-    run.copy_to_host(400u << 20, HostMemory::kPinned);
-    run.synchronize_stream();
-    run.host(55'000);
+    run.wait_event(kCopyStream, kComputeStream);
+    run.copy_to_host(400u << 20, HostMemory::kPinned, kCopyStream);
+    run.host(24'000);
   };
   return run_loop(seed, loop);
 }
@@ -194,7 +197,7 @@ std::vector<AdviceCase> held_out_healthy_cases() {
       {"a matrix times one vector", {}, alone(matrix_times_vector), {}},
       {"two elementwise kernels in a row", {}, alone(short_chain), {}},
       {"workers that are nearly on time", {}, alone(nearly_on_time), {}},
-      {"two checkpoints", {}, alone(two_slow_steps), {}},
+      {"two checkpoints", {}, alone(two_checkpoints), {}},
       {"a short kernel with a tail", {}, alone(tail_of_a_short_kernel), {}},
       {"1001 classes", {}, alone(odd_number_of_classes), {}},
       {"a clock that moves a little", {}, alone(steady_clock), {}},
