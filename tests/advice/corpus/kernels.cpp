@@ -45,8 +45,8 @@ const MathFacts& facts(Math math) {
 /// shape, out of those that the library has, that the last wave is full.
 std::uint32_t blocks_of(std::int64_t m, std::int64_t n, bool persistent) {
   if (persistent) return kMultiprocessors;
-  const double waves = static_cast<double>(m) / 128 * static_cast<double>(n) / 128 / kMultiprocessors;
-  return static_cast<std::uint32_t>(std::max(1.0, std::ceil(waves))) * kMultiprocessors;
+  const double waves = static_cast<double>(m) / 128 * static_cast<double>(n) / 128 / (2 * kMultiprocessors);
+  return static_cast<std::uint32_t>(std::max(1.0, std::ceil(waves))) * 2 * kMultiprocessors;
 }
 
 double memory_us(double bytes) { return 1.6 + bytes / (0.82 * kMemoryBytes) / 1000; }

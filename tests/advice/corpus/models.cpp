@@ -209,26 +209,28 @@ Model mlp(const MlpShape& s) {
 Model lstm(const LstmShape& s) {
   Model model;
   model.batch_bytes = static_cast<std::uint64_t>(s.batch * s.time_steps * s.width * 2);
-  const double cell_bytes = bytes_of(s.batch * s.width * 6, Math::kBf16);
+  const auto cell = [&](const char* direction) {
+    const double bytes = bytes_of(s.batch * s.width * 6, Math::kBf16);
+    Kernel kernel = streaming_kernel(std::string("void at::native::(anonymous namespace)::kernel::lstm_cell_") +
+                                         direction + "<c10::BFloat16, float, int, 1>",
+                                     bytes, 512);
+    kernel.grid = 4 * kMultiprocessors;
+    return kernel;
+  };
   for (std::int64_t i = 0; i < s.layers; ++i) {
     Layer layer{"lstm_" + std::to_string(i), {}, {}, 8 * s.width * s.width};
     for (std::int64_t t = 0; t < s.time_steps; ++t) {
       layer.forward.push_back(linear_op(s.batch, 4 * s.width, s.width, Math::kBf16));
-      layer.forward.push_back(
-          {"aten::lstm_cell",
-           "aten::_thnn_fused_lstm_cell",
-           shapes_of({{s.batch, 4 * s.width}, {s.batch, 4 * s.width}}),
-           types_of("c10::BFloat16", 2),
-           {streaming_kernel("void at::native::(anonymous namespace)::kernel::lstm_cell_forward<c10::BFloat16, float, "
-                             "int, 1>",
-                             cell_bytes, 512)}});
+      layer.forward.push_back({"aten::lstm_cell",
+                               "aten::_thnn_fused_lstm_cell",
+                               shapes_of({{s.batch, 4 * s.width}, {s.batch, 4 * s.width}}),
+                               types_of("c10::BFloat16", 2),
+                               {cell("forward")}});
       layer.backward.push_back({std::string(kNode) + "ThnnFusedLstmCellBackward0",
                                 "aten::_thnn_fused_lstm_cell_backward_impl",
                                 shapes_of({{s.batch, s.width}, {s.batch, s.width}}),
                                 types_of("c10::BFloat16", 2),
-                                {streaming_kernel("void at::native::(anonymous namespace)::kernel::lstm_cell_backward<"
-                                                  "c10::BFloat16, float, int, 1>",
-                                                  cell_bytes, 512)}});
+                                {cell("backward")}});
       append(layer.backward, linear_backward_ops(s.batch, 4 * s.width, s.width, Math::kBf16));
     }
     model.layers.push_back(std::move(layer));

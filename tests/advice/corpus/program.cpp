@@ -109,7 +109,8 @@ class ProgramWriter {
            .thread = thread(call.thread),
            .begin_ns = call.begin_ns,
            .end_ns = call.end_ns,
-           .correlation = call.correlation});
+           .correlation = call.correlation,
+           .result = call.result});
       calls_.emplace(call.correlation, row);
     }
   }

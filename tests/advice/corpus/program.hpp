@@ -31,6 +31,7 @@ struct ProgramCall {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::uint32_t correlation = 0;
+  std::int32_t result = 0;  ///< cudaError_t
 };
 
 /// A kernel, copy or memset.

@@ -148,8 +148,9 @@ class ProgramPlayer {
       }
       case Event::kEndCall: {
         const ProgramCall& call = program_.calls[event.row];
-        return fakecupti_end_call(cupti_name(call.name).c_str(), call.correlation, 0,
-                                  PlayedClock::on_device(call.begin_ns), PlayedClock::on_device(call.end_ns));
+        return fakecupti_end_call(cupti_name(call.name).c_str(), call.correlation,
+                                  static_cast<std::uint32_t>(call.result), PlayedClock::on_device(call.begin_ns),
+                                  PlayedClock::on_device(call.end_ns));
       }
       case Event::kMemory: {
         const ProgramMemory& one = program_.memory[event.row];

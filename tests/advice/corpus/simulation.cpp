@@ -16,6 +16,7 @@ constexpr std::int64_t kGapNs = 600;        // between two kernels of a stream t
 constexpr std::int64_t kLaunchNs = 1'200;   // from the end of a launching call to the device
 constexpr std::int64_t kSamplePeriodNs = 20'000'000;
 constexpr std::uint32_t kFullClockMhz = 1980;
+constexpr double kComputeNoise = 0.006;  // of work on processors that are the program's alone
 
 }  // namespace
 
@@ -78,7 +79,7 @@ void Simulation::end_step() {
 }
 
 std::uint32_t Simulation::begin_call(const std::string& name) {
-  program_.calls.push_back({name, thread_, now_ns_, now_ns_, ++correlation_});
+  program_.calls.push_back({name, thread_, now_ns_, now_ns_, ++correlation_, 0});
   return correlation_;
 }
 
@@ -89,8 +90,9 @@ void Simulation::end_call(std::int64_t at_least_ns, double us) {
   program_.calls.back().end_ns = now_ns_;
 }
 
-std::uint32_t Simulation::call(const std::string& name, double us) {
+std::uint32_t Simulation::call(const std::string& name, double us, std::int32_t result) {
   const std::uint32_t correlation = begin_call(name);
+  program_.calls.back().result = result;
   end_call(now_ns_, us);
   return correlation;
 }
@@ -112,7 +114,7 @@ void Simulation::in_parallel(const std::string& name, const std::vector<double>&
     range.name = name;
     range.thread = thread;
     range.begin_ns = now_ns_ + noisy_ns(4, 0.2);
-    range.cpu_ns = noisy_ns(us[i]);
+    range.cpu_ns = noisy_ns(us[i], kComputeNoise);
     range.end_ns = range.begin_ns + range.cpu_ns;
     last_ns = std::max(last_ns, range.end_ns);
     program_.ranges.push_back(std::move(range));
@@ -123,7 +125,7 @@ void Simulation::in_parallel(const std::string& name, const std::vector<double>&
 
 void Simulation::compute(const std::string& name, const std::string& shapes, const std::string& types, double us) {
   const auto computed = op(name, shapes, types);
-  host(us);
+  pass(noisy_ns(us, kComputeNoise));
 }
 
 // ---- the device ----------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Simulation {
   // ---- host
   void host(double us) { pass(noisy_ns(us)); }
   /// A call of CUDA's that concerns no work; answers its correlation id.
-  std::uint32_t call(const std::string& name, double us);
+  std::uint32_t call(const std::string& name, double us, std::int32_t result = 0);
 
   /// Worker threads do so much each, in a range of that name; the calling thread waits for the last one. Their time on
   /// processors is counted.

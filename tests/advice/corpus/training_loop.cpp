@@ -18,7 +18,8 @@ Kernel optimizer_kernel(std::int64_t parameters) {
       "FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, "
       "(at::native::ADAM_MODE)1, false> >",
       26 * static_cast<double>(parameters), 512);
-  kernel.grid = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(parameters / 65536));
+  // Four blocks fit on a multiprocessor: so many waves, all of them full.
+  kernel.grid = 4 * kMultiprocessors * (1 + static_cast<std::uint32_t>(parameters / 35'000'000));
   return kernel;
 }
 

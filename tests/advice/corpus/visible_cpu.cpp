@@ -53,10 +53,10 @@ Program waits_with_uneven_threads(std::uint64_t seed, Planted planted) {
 std::vector<AdviceCase> visible_cpu_cases() {
   using R = AdviceRule;
   return {
-      {"one of 8 threads has most of the work", {{R::kHostThreads}}, alone(uneven_threads), {}, true},
+      {"one of 8 threads has most of the work", {{R::kHostThreads}}, alone(uneven_threads), {}},
       {"training on CPUs waits for its batches", {{R::kDataWait}}, alone(loader_of_host), {}, true},
       {"4 Gloo ranks reduce gradients after the backward pass", {{R::kExposedCommunication}}, gloo_at_end, {}},
-      {"one of 4 Gloo ranks is slow", {{R::kRankImbalance}}, gloo_slow_rank, {}},
+      {"one of 4 Gloo ranks is slow", {{R::kRankImbalance}}, gloo_slow_rank, {}, true},
       {"uneven threads, and a wait for data",
        {{R::kHostThreads}, {R::kDataWait}},
        alone(waits_with_uneven_threads),

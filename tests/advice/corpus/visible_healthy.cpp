@@ -107,7 +107,7 @@ Program few_floats(std::uint64_t seed, Planted) {
 }
 
 Program good_decoder(std::uint64_t seed, Planted) {
-  Loop loop{decoder({24, 32, 6144})};
+  Loop loop{decoder({24, 32, 8192})};
   loop.training = false;
   loop.steps = 40;
   loop.after_step = [](Simulation& run, int) {

@@ -10,6 +10,7 @@
 namespace rangefinder::testing::corpus {
 namespace {
 
+constexpr std::int32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 Program reads_every_layer(std::uint64_t seed, Planted planted) {
@@ -74,7 +75,7 @@ Program copies_by_feature(std::uint64_t seed, Planted planted) {
 /// The allocator asks for a segment, is refused, gives back what it has cached, and asks again.
 void retry(Simulation& run, std::int64_t& retries, int segments, std::int64_t allocated) {
   const auto op = run.op("aten::empty", "[[268435456]]", "[\"c10::BFloat16\"]");
-  run.call("cudaMalloc", 180);
+  run.call("cudaMalloc", 180, kOutOfMemory);
   run.synchronize_device();
   for (int i = 0; i < segments; ++i) {
     const std::uint64_t address = 0x7f9000000000 + static_cast<std::uint64_t>(i) * 0x20000000;
