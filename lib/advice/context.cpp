@@ -125,19 +125,14 @@ std::int64_t Context::least_gain_ns() {
 
 /// Waits for room in a queue are left out: they are as long as the device makes them. That the host does not wait there
 /// changes no step that the device bounds.
-std::int64_t Context::mean_ns(Change change) {
-  if (windows().empty()) return 0;
+std::vector<std::int64_t> Context::lengths_with(Change change) {
   if (!queue_waits_) {
     queue_waits_.emplace();
     queue_waits_->skip_host(queue_waits(timeline_));
   }
   change.add(*queue_waits_);
   change.finish();
-  analysis::Sum sum;
-  for (const std::int64_t length :
-       graph().times(windows(), [&change](const CriticalSegment& segment) { return change.scale(segment); }))
-    sum.add(length);
-  return sum.mean(0);
+  return graph().times(windows(), [&change](const CriticalSegment& segment) { return change.scale(segment); });
 }
 
 std::int64_t Context::gain_ns(Change& change) {
@@ -149,16 +144,23 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
   change.finish();
   if (change.empty() || windows().empty()) return 0;
   const auto count = static_cast<std::int64_t>(windows().size());
-  if (change.most_ns() / count < least_gain_ns()) return 0;
-  if (!recorded_mean_ns_) recorded_mean_ns_ = mean_ns(Change());
-  std::int64_t before = *recorded_mean_ns_;
+  if (change.most_ns() / count < least_gain_ns() / 2) return 0;  // a median is at most twice the mean
+  if (!recorded_ns_) recorded_ns_ = lengths_with(Change());
+  std::vector<std::int64_t> before = *recorded_ns_;
   Change both = change;
   if (!first.empty()) {
     first.finish();
-    before = mean_ns(first);
+    before = lengths_with(first);
     both.add(first);
   }
-  const std::int64_t gain = detail::minus(before, mean_ns(std::move(both)));
+  const std::vector<std::int64_t> after = lengths_with(std::move(both));
+  analysis::Sum sum;
+  std::vector<double> gains;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    sum.add(detail::minus(before[i], after[i]));
+    gains.push_back(static_cast<double>(detail::minus(before[i], after[i])));
+  }
+  const std::int64_t gain = std::max(sum.mean(0), static_cast<std::int64_t>(analysis::median_of(gains)));
   return gain > 0 && gain >= least_gain_ns() ? gain : 0;
 }
 

@@ -57,8 +57,9 @@ class Context {
 
   /// The median length of the judged steps; where there are none, of all that was recorded.
   std::int64_t step_ns();
-  /// By how much the mean judged step gets shorter. 0 where that is less than the least gain that is reported, without
-  /// working out the schedule where it is clear.
+  /// By how much the judged steps get shorter: the mean or the median, whichever is more, so that what is slow in some
+  /// steps counts as well as what is slow in most of them. 0 where that is less than the least gain that is reported,
+  /// without working out the schedule where it is clear.
   std::int64_t gain_ns(Change& change);
   /// The same of `change` for steps that are already changed by `first`.
   std::int64_t gain_beside_ns(Change& first, Change& change);
@@ -69,7 +70,7 @@ class Context {
   std::string path_of(RangeIndex range);
 
  private:
-  std::int64_t mean_ns(Change change);
+  std::vector<std::int64_t> lengths_with(Change change);
 
   const Timeline& timeline_;
   AdviceOptions options_;
@@ -79,7 +80,7 @@ class Context {
   std::optional<CriticalPathGraph> graph_;
   std::optional<std::vector<CriticalWindow>> windows_;
   std::optional<std::int64_t> step_ns_;
-  std::optional<std::int64_t> recorded_mean_ns_;
+  std::optional<std::vector<std::int64_t>> recorded_ns_;
   std::optional<Change> queue_waits_;
   std::optional<std::vector<analysis::Wait>> waits_;
   std::optional<std::vector<analysis::AllocationCall>> allocations_;

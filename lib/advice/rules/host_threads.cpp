@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "advice/rule.hpp"
+#include "analysis/device_states.hpp"
 #include "analysis/host_states.hpp"
 #include "analysis/spread.hpp"
 
