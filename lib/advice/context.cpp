@@ -112,9 +112,9 @@ const std::vector<ActivityIndex>& Context::work() {
 
 std::int64_t Context::step_ns() {
   if (step_ns_) return *step_ns_;
-  std::vector<double> lengths;
-  for (const CriticalWindow& window : windows()) lengths.push_back(static_cast<double>(window.length_ns()));
-  step_ns_ = static_cast<std::int64_t>(analysis::median_of(lengths));
+  analysis::Sum sum;
+  for (const CriticalWindow& window : windows()) sum.add(window.length_ns());
+  step_ns_ = sum.count == 0 ? 0 : sum.mean(0);
   return *step_ns_;
 }
 
@@ -161,7 +161,7 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
     gains.push_back(static_cast<double>(detail::minus(before[i], after[i])));
   }
   const std::int64_t gain = std::max(sum.mean(0), static_cast<std::int64_t>(analysis::median_of(gains)));
-  return gain > 0 && gain >= least_gain_ns() ? gain : 0;
+  return gain > 0 && gain >= least_gain_ns() ? std::min(gain, step_ns()) : 0;
 }
 
 std::string Context::path_of(RangeIndex range) {
@@ -173,8 +173,11 @@ std::string Context::path_of(RangeIndex range) {
   for (; group_at != kNone && groups.size() < kMostNames; group_at = tree.groups.rows[group_at].parent)
     groups.push_back(group_at);
   std::string path(group_at != kNone ? "..." : "");
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group)
-    path.append(path.empty() ? "" : "/").append(tree.groups.name(timeline_, *group));
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    constexpr std::string_view kTorchStep = "ProfilerStep#";  // each has a number of its own
+    const std::string_view name = tree.groups.name(timeline_, *group);
+    path.append(path.empty() ? "" : "/").append(name.starts_with(kTorchStep) ? "ProfilerStep#*" : name);
+  }
   return path;
 }
 

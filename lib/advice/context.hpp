@@ -55,7 +55,7 @@ class Context {
   /// Work of devices in frames, in order of rows.
   const std::vector<ActivityIndex>& work();
 
-  /// The median length of the judged steps; where there are none, of all that was recorded.
+  /// The mean length of the judged steps; where there are none, of all that was recorded.
   std::int64_t step_ns();
   /// By how much the judged steps get shorter: the mean or the median, whichever is more, so that what is slow in some
   /// steps counts as well as what is slow in most of them. 0 where that is less than the least gain that is reported,

@@ -48,7 +48,8 @@ void EvidenceTable::add_up() {
   const std::vector<RangeIndex> ranges = analysis::ranges_at(timeline, context_.options().projection, moments);
   const std::vector<RangeIndex> operators = analysis::ranges_at(timeline, by_operator, moments);
   const std::vector<std::uint32_t>& groups = context_.paths().group_of;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> places;
+  std::map<std::uint32_t, std::string> paths;  // by group
+  std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, std::size_t> places;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];
     RangeIndex range = ranges[i], op = operators[i];
@@ -60,7 +61,9 @@ void EvidenceTable::add_up() {
     const std::uint32_t group = range < groups.size() ? groups[range] : std::uint32_t{kNone};
     const std::uint32_t name =
         op < timeline.ranges.size() ? static_cast<std::uint32_t>(timeline.ranges.name[op]) : std::uint32_t{kNone};
-    const auto [place, added] = places.try_emplace({group, name, item.what}, rows_.size());
+    const auto [path, is_new] = paths.try_emplace(group);
+    if (is_new) path->second = context_.path_of(range);
+    const auto [place, added] = places.try_emplace({path->second, name, item.what}, rows_.size());
     if (added) rows_.push_back({range, op, item.what, 0, 0});
     Row& row = rows_[place->second];
     ++row.count;
@@ -79,6 +82,7 @@ std::vector<AdviceEvidence> EvidenceTable::rows() {
     one.where = context_.path_of(row.range);
     one.what = texts_[row.what];
     if (row.op < timeline.ranges.size()) one.op = timeline.text(timeline.ranges.name[row.op]);
+    if (one.op == one.what) one.op.clear();
     one.count = per_step(row.count);
     one.time_ns = row.time_ns / static_cast<std::int64_t>(context_.frames().count());
     out.push_back(std::move(one));

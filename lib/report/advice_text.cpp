@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> missing_of(const Advice& advice
 
 std::string step_text(const Advice& advice) {
   if (advice.steps == 0) return "All of the recording, " + readable_time(advice.step_ns) + ": it has no steps.";
-  return "A step takes " + readable_time(advice.step_ns) + ", the median of " + base::with_thousands(advice.steps) +
+  return "A step takes " + readable_time(advice.step_ns) + ", the mean of " + base::with_thousands(advice.steps) +
          (advice.steps == 1 ? " step" : " steps") + ". Gains are upper bounds and may overlap: do not add them up.";
 }
 

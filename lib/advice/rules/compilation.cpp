@@ -8,10 +8,7 @@
 namespace rangefinder::advice {
 
 Judgement judge_compilation(Context& context) {
-  if (!context.frames().are_steps())
-    return Judgement::cannot_tell(
-        "steps, which tell a warm-up from what is done again and again: call session.step(), "
-        "or torch.profiler's step()");
+  if (!context.frames().are_steps()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().compilation;
   Change change;
   skip(context, spans, WaitCause::kCompilation, change);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -38,6 +39,13 @@ bool is_countable(const Timeline& timeline, RangeIndex row) noexcept {
          ranges.end_ns[row] <= analysis::kFarthestNs && ranges.begin_ns[row] < ranges.end_ns[row];
 }
 
+/// Threads of c10d are in these while others communicate.
+bool is_collective(std::string_view range) noexcept {
+  for (const std::string_view prefix : {"gloo:", "nccl:", "mpi:", "ucc:", "c10d::", "record_param_comms"})
+    if (range.starts_with(prefix)) return true;
+  return false;
+}
+
 class ParallelFinder {
  public:
   ParallelFinder(Context& context, std::vector<bool> is_host_only)
@@ -48,6 +56,7 @@ class ParallelFinder {
     const RangeTable& ranges = timeline_.ranges;
     for (RangeIndex row{0}; row < ranges.size(); ++row)
       if (is_countable(timeline_, row) && is_host_only_[process_of(row)] &&
+          !is_collective(timeline_.text(ranges.name[row])) &&
           context_.frames().holds(timeline_, ranges.thread[row], ranges.begin_ns[row]))
         rows.push_back(row);
     std::sort(rows.begin(), rows.end(), [&](RangeIndex a, RangeIndex b) {

@@ -17,6 +17,18 @@ namespace {
 // costs more.
 constexpr std::int64_t kLeastPermilleOfOneWait = 50;
 
+/// By process: its last launch. What waits behind it costs nothing: the program ends, or the recording.
+std::vector<std::int64_t> last_launches(const Timeline& timeline) {
+  std::vector<std::int64_t> last(timeline.processes.size(), kNoTime);
+  for (std::size_t row = 0; row < timeline.launches.size(); ++row) {
+    const ThreadIndex thread = timeline.launches.thread[row];
+    if (thread >= timeline.threads.size()) continue;
+    std::int64_t& of_process = last[timeline.threads[thread].process];
+    of_process = std::max(of_process, timeline.launches.time_ns[row]);
+  }
+  return last;
+}
+
 /// Whether each frame has one wait at most, after which it launches nothing.
 bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   const Timeline& timeline = context.timeline();
@@ -54,8 +66,10 @@ Judgement judge_implicit_synchronization(Context& context) {
   Change change;
   EvidenceTable evidence(context);
   std::vector<std::size_t> counted_waits;
+  const std::vector<std::int64_t> last_launch = last_launches(timeline);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (causes[i] != WaitCause::kProgram) continue;
+    if (waits[i].begin_ns >= last_launch[timeline.threads[waits[i].thread].process]) continue;
     counted_waits.push_back(i);
     change.skip_wait(timeline, waits[i].call);
     evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),
