@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/change.hpp"
 
+#include "analysis/device_states.hpp"
 #include "analysis/spread.hpp"
 
 #include <algorithm>
@@ -37,7 +38,12 @@ void Change::scale_activity(const Timeline& timeline, ActivityIndex activity, do
                          length_between(activities.begin_ns[activity], activities.end_ns[activity])});
 }
 
+void Change::skip_transfer(std::int64_t done_ns, std::int64_t length_ns) {
+  transfers_.push_back({std::clamp(done_ns, -analysis::kFarthestNs, analysis::kFarthestNs), length_ns});
+}
+
 void Change::add(const Change& other) {
+  transfers_.insert(transfers_.end(), other.transfers_.begin(), other.transfers_.end());
   host_.add(other.host_);
   waits_.insert(waits_.end(), other.waits_.begin(), other.waits_.end());
   activities_.insert(activities_.end(), other.activities_.begin(), other.activities_.end());
@@ -48,6 +54,8 @@ void Change::finish() {
   std::sort(waits_.begin(), waits_.end(), [](const Skipped& a, const Skipped& b) { return a.call < b.call; });
   const auto same_call = [](const Skipped& a, const Skipped& b) { return a.call == b.call; };
   waits_.erase(std::unique(waits_.begin(), waits_.end(), same_call), waits_.end());
+  std::sort(transfers_.begin(), transfers_.end(),
+            [](const Transfer& a, const Transfer& b) { return a.done_ns < b.done_ns; });
   std::sort(activities_.begin(), activities_.end(), [](const Scaled& a, const Scaled& b) {
     return a.activity != b.activity ? a.activity < b.activity : a.share < b.share;
   });
@@ -58,6 +66,7 @@ void Change::finish() {
 std::int64_t Change::most_ns() const noexcept {
   std::int64_t most = host_.total_ns();
   for (const Skipped& wait : waits_) most = analysis::saturating_add(most, wait.length_ns);
+  for (const Transfer& one : transfers_) most = analysis::saturating_add(most, one.length_ns);
   for (const Scaled& one : activities_) {
     const double saved = static_cast<double>(one.length_ns) * (1 - one.share);
     most = analysis::saturating_add(most, static_cast<std::int64_t>(std::min(std::ceil(saved), 9e18)));
@@ -71,6 +80,12 @@ bool Change::waits_in(CallIndex call) const noexcept {
   return found != waits_.end() && found->call == call;
 }
 
+bool Change::skips_transfer(std::int64_t done_ns) const noexcept {
+  const auto found = std::lower_bound(transfers_.begin(), transfers_.end(), done_ns,
+                                      [](const Transfer& one, std::int64_t wanted) { return one.done_ns < wanted; });
+  return found != transfers_.end() && found->done_ns == done_ns;
+}
+
 double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool of_host = segment.thread != kNone;
   if (segment.is_wait) return of_host && segment.call != kNone && waits_in(segment.call) ? 0 : 1;
@@ -82,6 +97,8 @@ double Change::scale(const CriticalSegment& segment) const noexcept {
                                         [](const Scaled& one, ActivityIndex wanted) { return one.activity < wanted; });
     return found != activities_.end() && found->activity == segment.activity ? found->share : 1;
   }
+  if (segment.reason == CriticalReason::kCommunication && !of_host && segment.activity == kNone)
+    return skips_transfer(segment.end_ns) ? 0 : 1;
   const std::int64_t length_ns = segment.length_ns();
   // A latency has the launching thread, but it is no time of that thread.
   if (!of_host || segment.activity != kNone || length_ns <= 0 || host_.empty()) return 1;

@@ -29,11 +29,13 @@ class Change {
   void skip_host(const HostSpans& spans) { host_.add(spans); }
   /// The activity takes `share` of its time, 0 to 1. Of several shares of one the least counts.
   void scale_activity(const Timeline& timeline, ActivityIndex activity, double share);
+  /// The work of a collective on the host that was done then takes no time once all ranks have come.
+  void skip_transfer(std::int64_t done_ns, std::int64_t length_ns);
   void add(const Change& other);
   /// After the last of the above, and before any question.
   void finish();
 
-  bool empty() const noexcept { return host_.empty() && waits_.empty() && activities_.empty(); }
+  bool empty() const noexcept { return host_.empty() && waits_.empty() && activities_.empty() && transfers_.empty(); }
   const HostSpans& host() const noexcept { return host_; }
   /// The most that all steps together can get shorter.
   std::int64_t most_ns() const noexcept;
@@ -50,11 +52,17 @@ class Change {
     CallIndex call;
     std::int64_t length_ns;
   };
+  struct Transfer {
+    std::int64_t done_ns;
+    std::int64_t length_ns;
+  };
   bool waits_in(CallIndex call) const noexcept;
+  bool skips_transfer(std::int64_t done_ns) const noexcept;
 
   HostSpans host_;
-  std::vector<Skipped> waits_;      // by call
-  std::vector<Scaled> activities_;  // by activity
+  std::vector<Skipped> waits_;       // by call
+  std::vector<Scaled> activities_;   // by activity
+  std::vector<Transfer> transfers_;  // by time
 };
 
 }  // namespace rangefinder::advice

@@ -99,6 +99,7 @@ class CommunicationFinder {
     one.length_ns = own_length(row, std::max<std::int64_t>(detail::minus(end_ns, one.begin_ns), 0));
     // What came before is waiting for other ranks.
     one.blocked_begin_ns = std::max(one.blocked_begin_ns, detail::minus(end_ns, one.length_ns));
+    one.done_ns = std::min(end_ns, one.blocked_end_ns);
     one.bytes = bytes_of(row);
     out_.push_back(one);
   }
@@ -129,10 +130,9 @@ std::vector<bool> small_communications(const Timeline& timeline, const std::vect
 }
 
 void skip_communication(const Timeline& timeline, const Communication& one, Change& change) {
-  if (one.kernel != kNone)
-    change.scale_activity(timeline, one.kernel, 0);
-  else
-    change.skip_host(one.thread, one.blocked_begin_ns, one.blocked_end_ns);
+  if (one.kernel != kNone) return change.scale_activity(timeline, one.kernel, 0);
+  change.skip_host(one.thread, one.blocked_begin_ns, one.blocked_end_ns);
+  change.skip_transfer(one.done_ns, one.length_ns);
 }
 
 void add_evidence(const Timeline& timeline, const Communication& one, EvidenceTable& evidence) {

@@ -26,6 +26,7 @@ struct Communication {
   ThreadIndex thread = kNone;
   std::int64_t blocked_begin_ns = 0;
   std::int64_t blocked_end_ns = 0;
+  std::int64_t done_ns = 0;  ///< its work
 };
 
 /// By frame, then begin.

@@ -29,14 +29,33 @@ class HandOvers {
     const AutogradNodeTable& table = timeline_.autograd_nodes;
     for (AutogradNodeIndex row{0}; row < table.size(); ++row)
       if (table.thread[row] < nodes.size()) nodes[table.thread[row]].push_back(row);
+    find_steppers();
     for (ThreadIndex thread{0}; thread < nodes.size(); ++thread)
-      if (!nodes[thread].empty()) add_engine(thread, nodes[thread], waits);
+      if (!nodes[thread].empty() || is_handed_work(thread)) add_engine(thread, nodes[thread], waits);
     add_waits_of_callers(waits);
     return std::move(found_);
   }
 
  private:
-  /// Busy stretches of the thread that hold nodes; with nodes that are in no range or call, these themselves.
+  /// By process: the thread that marks its steps, and whether it has device work.
+  void find_steppers() {
+    steppers_.assign(timeline_.processes.size(), kNone);
+    has_device_work_.assign(timeline_.processes.size(), false);
+    for (const ThreadIndex thread : timeline_.steps.thread)
+      if (thread < timeline_.threads.size()) steppers_[timeline_.threads[thread].process] = thread;
+    for (const StreamIndex stream : timeline_.activities.stream)
+      has_device_work_[timeline_.devices[timeline_.streams[stream].device].process] = true;
+  }
+  /// A thread of autograd of which no nodes were recorded; and where the host computes, any thread beside the one that
+  /// marks steps: what it does while that one stands still is what that one waits for.
+  bool is_handed_work(ThreadIndex thread) const {
+    const ProcessIndex process = timeline_.threads[thread].process;
+    const bool may_be = timeline_.threads[thread].is_engine || !has_device_work_[process];
+    return may_be && steppers_[process] != kNone && steppers_[process] != thread;
+  }
+
+  /// Busy stretches of the thread that hold nodes, or all where it has no nodes; with nodes that are in no range or
+  /// call, these themselves.
   std::vector<Stretch> stretches_of(ThreadIndex thread, const std::vector<AutogradNodeIndex>& nodes) const {
     const AutogradNodeTable& table = timeline_.autograd_nodes;
     std::vector<Span> busy = frames_.busy(thread);
@@ -51,6 +70,10 @@ class HandOvers {
         all.back().end_ns = std::max(all.back().end_ns, span.end);
       else
         all.push_back({span.begin, span.end, all.empty() ? span.begin : all.back().end_ns, kNone});
+    }
+    if (nodes.empty()) {
+      for (Stretch& one : all) one.caller = steppers_[timeline_.threads[thread].process];
+      return all;
     }
     std::vector<bool> has_nodes(all.size());
     for (const AutogradNodeIndex node : nodes) {
@@ -113,6 +136,8 @@ class HandOvers {
   const Timeline& timeline_;
   const ThreadFrames& frames_;
   std::map<ThreadIndex, std::vector<std::int64_t>> times_;  // of callers
+  std::vector<ThreadIndex> steppers_;
+  std::vector<bool> has_device_work_;
   std::vector<HandOver> found_;
   std::vector<std::size_t> gaps_;  // parallel
 };
