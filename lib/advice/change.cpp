@@ -28,6 +28,15 @@ void Change::skip_call(const Timeline& timeline, CallIndex call) {
   skip_host(timeline.calls.thread[call], timeline.calls.begin_ns[call], timeline.calls.end_ns[call]);
 }
 
+void Change::skip_call_after(const Timeline& timeline, CallIndex before, CallIndex call) {
+  constexpr std::int64_t kLongestPauseNs = 100'000;
+  skip_call(timeline, call);
+  const CallTable& calls = timeline.calls;
+  if (before >= calls.size() || call >= calls.size() || calls.thread[before] != calls.thread[call]) return;
+  const std::int64_t pause_ns = length_between(calls.end_ns[before], calls.begin_ns[call]);
+  if (pause_ns <= kLongestPauseNs) skip_host(calls.thread[call], calls.end_ns[before], calls.begin_ns[call]);
+}
+
 void Change::skip_host(ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns) {
   host_.add(thread, begin_ns, end_ns);
 }

@@ -27,6 +27,9 @@ class Change {
   void skip_call(const Timeline& timeline, CallIndex call);
   void skip_host(ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns);
   void skip_host(const HostSpans& spans) { host_.add(spans); }
+  /// Nor what lies between it and the call before, which is of the same kind and on the same thread: the operators
+  /// around both. A longer pause than an operator takes is something else, and stays.
+  void skip_call_after(const Timeline& timeline, CallIndex before, CallIndex call);
   /// The activity takes `share` of its time, 0 to 1. Of several shares of one the least counts.
   void scale_activity(const Timeline& timeline, ActivityIndex activity, double share);
   /// The work of a collective on the host that was done then takes no time once all ranks have come.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/host_causes.hpp"
 #include "advice/rule.hpp"
+#include "analysis/communication_names.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -28,6 +29,42 @@ std::vector<std::int64_t> last_launches(const Timeline& timeline) {
   }
   return last;
 }
+
+/// Finds waits that pace the host: behind what they wait for, the device has more to do. A program that stays two steps
+/// ahead waits so.
+class PacedWaits {
+ public:
+  explicit PacedWaits(const Timeline& timeline) : processes_(timeline.processes.size()) {
+    analysis::CommunicationNames communication(timeline);
+    for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
+      const LaunchIndex launch = timeline.activities.launch[row];
+      if (timeline.activities.kind[row] == ActivityKind::kMemcpy || launch >= timeline.launches.size()) continue;
+      if (communication.has(timeline.activities.name[row])) continue;
+      const ThreadIndex thread = timeline.launches.thread[launch];
+      if (thread >= timeline.threads.size()) continue;
+      processes_[timeline.threads[thread].process].push_back(
+          {timeline.launches.time_ns[launch], timeline.activities.end_ns[row]});
+    }
+    for (std::vector<Launched>& all : processes_) {
+      std::sort(all.begin(), all.end(), [](const Launched& a, const Launched& b) { return a.time_ns < b.time_ns; });
+      for (std::size_t i = 1; i < all.size(); ++i)
+        all[i].last_end_ns = std::max(all[i].last_end_ns, all[i - 1].last_end_ns);
+    }
+  }
+  bool has(const analysis::Wait& wait, ProcessIndex process) const {
+    const std::vector<Launched>& all = processes_[process];
+    const auto after =
+        std::partition_point(all.begin(), all.end(), [&](const Launched& one) { return one.time_ns < wait.begin_ns; });
+    return after != all.begin() && (after - 1)->last_end_ns > wait.end_ns;
+  }
+
+ private:
+  struct Launched {
+    std::int64_t time_ns;
+    std::int64_t last_end_ns;  ///< of all that was launched until then
+  };
+  std::vector<std::vector<Launched>> processes_;
+};
 
 /// Whether each frame has one wait at most, after which it launches nothing.
 bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
@@ -67,9 +104,11 @@ Judgement judge_implicit_synchronization(Context& context) {
   EvidenceTable evidence(context);
   std::vector<std::size_t> counted_waits;
   const std::vector<std::int64_t> last_launch = last_launches(timeline);
+  const PacedWaits paced(timeline);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (causes[i] != WaitCause::kProgram) continue;
-    if (waits[i].begin_ns >= last_launch[timeline.threads[waits[i].thread].process]) continue;
+    const ProcessIndex process = timeline.threads[waits[i].thread].process;
+    if (waits[i].begin_ns >= last_launch[process] || paced.has(waits[i], process)) continue;
     counted_waits.push_back(i);
     change.skip_wait(timeline, waits[i].call);
     evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),

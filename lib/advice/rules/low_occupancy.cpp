@@ -17,11 +17,11 @@ namespace {
 constexpr std::int64_t kLowPermille = 250;
 
 /// Libraries' products keep operands in registers and shared memory, and hide latency within a warp: their occupancy is
-/// low by design.
+/// low by design. Fused optimizers give each block a long piece of the parameters.
 bool is_tuned(analysis::KernelFamily family) noexcept {
   using Family = analysis::KernelFamily;
   return family == Family::kGemm || family == Family::kAttention || family == Family::kConvolution ||
-         family == Family::kCommunication;
+         family == Family::kOptimizer || family == Family::kCommunication;
 }
 
 }  // namespace

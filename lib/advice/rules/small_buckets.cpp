@@ -39,11 +39,10 @@ Judgement judge_small_buckets(Context& context) {
     add_evidence(timeline, all[i], evidence);
     if (stays[i]) continue;
     skip_communication(timeline, all[i], change);
-    if (all[i].kernel != kNone) change.skip_call(timeline, call_of(timeline, all[i].kernel));
-    const CollectiveTable& table = timeline.collectives;
-    if (all[i].kernel != kNone && table.end_ns[all[i].collective] != kNoTime)
-      change.skip_host(table.thread[all[i].collective], table.begin_ns[all[i].collective],
-                       table.end_ns[all[i].collective]);
+    if (all[i].kernel == kNone) continue;
+    const bool follows = i > 0 && small[i - 1] && all[i - 1].frame == all[i].frame && all[i - 1].kernel != kNone;
+    change.skip_call_after(timeline, follows ? call_of(timeline, all[i - 1].kernel) : CallIndex(kNone),
+                           call_of(timeline, all[i].kernel));
   }
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();

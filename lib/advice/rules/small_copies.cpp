@@ -72,10 +72,7 @@ Judgement judge_small_copies(Context& context) {
       evidence.add_activity(copies[i], time_ns);
       if (i == 0) continue;  // one of them stays
       change.scale_activity(timeline, copies[i], 0);
-      change.skip_call(timeline, call);
-      const RangeIndex op = context.families().operator_of(copies[i]);
-      if (op < timeline.ranges.size())
-        change.skip_host(timeline.ranges.thread[op], timeline.ranges.begin_ns[op], timeline.ranges.end_ns[op]);
+      change.skip_call_after(timeline, call_of(timeline, copies[i - 1]), call);
     }
   }
   const std::int64_t gain_ns = context.gain_ns(change);
