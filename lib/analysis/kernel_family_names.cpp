@@ -21,7 +21,7 @@ struct NameRule {
 };
 
 constexpr NameRule kKernelRules[] = {
-    // All-reduce and the like of vLLM, TensorRT-LLM, PyTorch's symmetric memory, NVSHMEM.
+    // All-reduce and the like of vLLM, TensorRT-LLM, PyTorch's symmetric memory, NVSHMEM, DeepEP.
     {"cross_device_reduce", kCommunication},
     {"all_reduce", kCommunication},
     {"allreduce", kCommunication},
@@ -29,7 +29,10 @@ constexpr NameRule kKernelRules[] = {
     {"allgather", kCommunication},
     {"reduce_scatter", kCommunication},
     {"reducescatter", kCommunication},
+    {"all_to_all", kCommunication},
+    {"alltoall", kCommunication},
     {"nvshmem", kCommunication},
+    {"deep_ep", kCommunication},
     // Names with a part of another family.
     {"rotary", kElementwise},
     {"reshape_and_cache", kCopy},
@@ -125,7 +128,10 @@ constexpr NameRule kKernelRules[] = {
     {"splitkreduce", kGemm},
     {"nvjet", kGemm},  // cuBLAS
     {"fused_moe_kernel", kGemm},
-    {"mm_kernel", kGemm},
+    {"_mm_kernel", kGemm},
+    {"bmm", kGemm},
+    {"scaled_mm", kGemm},
+    {"addmm", kGemm},
     {"marlin", kGemm},
     {"xmma", kGemm},
     {"cutlass::kernel", kGemm},
@@ -217,7 +223,7 @@ constexpr NameRule kKernelRules[] = {
     {"nonbcast", kElementwise},
 };
 
-/// Before the others, of names without arguments: of operators, without namespace, in small letters.
+/// Of operators, as they are in a trace but in small letters; after kOperators.
 constexpr NameRule kOperatorRules[] = {
     {"optimizer.step", kOptimizer},
     {"_fused_adam", kOptimizer},

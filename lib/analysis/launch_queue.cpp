@@ -34,7 +34,9 @@ std::vector<QueuedLaunch> launches_on(const Timeline& timeline, const Activities
   std::vector<std::pair<LaunchIndex, ActivityIndex>> by_launch;  // of one launch, in order of begin
   for (const ActivityIndex activity : by_stream.of(stream))
     if (table.launch[activity] < timeline.launches.size()) by_launch.emplace_back(table.launch[activity], activity);
-  std::stable_sort(by_launch.begin(), by_launch.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto by_number = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(by_launch.begin(), by_launch.end(), by_number))
+    std::stable_sort(by_launch.begin(), by_launch.end(), by_number);
   std::vector<QueuedLaunch> launches;
   for (std::size_t i = 0; i < by_launch.size();) {
     const auto [launch, first] = by_launch[i];
@@ -46,9 +48,10 @@ std::vector<QueuedLaunch> launches_on(const Timeline& timeline, const Activities
       ++added.ops;
     }
   }
-  std::sort(launches.begin(), launches.end(), [](const QueuedLaunch& a, const QueuedLaunch& b) {
+  const auto earlier = [](const QueuedLaunch& a, const QueuedLaunch& b) {
     return std::tuple(a.launch_ns, a.begin_ns, a.first) < std::tuple(b.launch_ns, b.begin_ns, b.first);
-  });
+  };
+  if (!std::is_sorted(launches.begin(), launches.end(), earlier)) std::sort(launches.begin(), launches.end(), earlier);
   return launches;
 }
 
@@ -119,6 +122,7 @@ class WaitsOfLaunches {
   std::vector<std::int64_t> idle_, queued_;
 };
 
+/// In order, as far as there are any.
 std::vector<Span> recorded_times(const Timeline& timeline) {
   std::vector<Span> recorded;
   for (const Window& window : timeline.windows)
@@ -128,13 +132,41 @@ std::vector<Span> recorded_times(const Timeline& timeline) {
   return recorded;
 }
 
-/// By thread, in no order.
-std::vector<std::vector<Span>> blocked_threads(const Timeline& timeline) {
+/// By thread.
+std::vector<CoveredTime> recorded_waits_of_threads(const Timeline& timeline, const std::vector<Span>& recorded) {
+  const Span always{-kFarthestNs, kFarthestNs};
+  const std::vector<Span> unrecorded = without({&always, 1}, recorded);
   std::vector<std::vector<Span>> blocked(timeline.threads.size());
   for (const Wait& wait : waits_without_work(timeline))
     if (wait.blocks_host() && wait.thread < blocked.size())
       blocked[wait.thread].push_back({within_reach(wait.begin_ns), within_reach(wait.end_ns)});
-  return blocked;
+  std::vector<CoveredTime> covered(blocked.size());
+  for (std::size_t thread = 0; thread < blocked.size(); ++thread) {
+    if (blocked[thread].empty()) continue;
+    make_disjoint(blocked[thread]);
+    covered[thread] = CoveredTime(unrecorded.empty() ? blocked[thread] : without(blocked[thread], unrecorded));
+  }
+  return covered;
+}
+
+template <typename Event, typename Less>
+void put_in_order(std::vector<Event>& events, Less less) {
+  if (!std::is_sorted(events.begin(), events.end(), less)) std::sort(events.begin(), events.end(), less);
+}
+
+void put_in_order(QueueEvents& events) {
+  put_in_order(events.launches, [](const auto& a, const auto& b) {
+    return std::tuple(a.time_ns, a.thread) < std::tuple(b.time_ns, b.thread);
+  });
+  for (std::vector<std::int64_t>* times : {&events.begins, &events.run_begins, &events.run_ends})
+    put_in_order(*times, std::less<>());
+}
+
+void append(QueueEvents& to, const QueueEvents& events) {
+  to.launches.insert(to.launches.end(), events.launches.begin(), events.launches.end());
+  to.begins.insert(to.begins.end(), events.begins.begin(), events.begins.end());
+  to.run_begins.insert(to.run_begins.end(), events.run_begins.begin(), events.run_begins.end());
+  to.run_ends.insert(to.run_ends.end(), events.run_ends.begin(), events.run_ends.end());
 }
 
 class Queues {
@@ -143,7 +175,7 @@ class Queues {
       : timeline_(timeline),
         by_stream_(timeline),
         recorded_(recorded_times(timeline)),
-        blocked_(blocked_threads(timeline)) {}
+        host_waits_(recorded_waits_of_threads(timeline, recorded_times(timeline))) {}
 
   std::vector<LaunchQueueRow> rows() {
     std::vector<std::vector<StreamIndex>> of_device(timeline_.devices.size());
@@ -151,55 +183,58 @@ class Queues {
       std::vector<StreamIndex>& streams = of_device[timeline_.streams[stream].device];
       if (!by_stream_.of(stream).empty()) streams.push_back(stream);
     }
-    std::vector<LaunchQueueRow> rows;
-    for (DeviceIndex device{0}; device < of_device.size(); ++device) {
-      const std::vector<StreamIndex>& streams = of_device[device];
-      if (streams.size() > 1) add_row(rows, device, kNone, streams);
-      for (const StreamIndex& stream : streams) add_row(rows, device, stream, {&stream, 1});
-    }
-    return rows;
+    for (DeviceIndex device{0}; device < of_device.size(); ++device) add_rows(device, of_device[device]);
+    return std::move(rows_);
   }
 
  private:
-  void add_row(std::vector<LaunchQueueRow>& rows, DeviceIndex device, StreamIndex of,
-               std::span<const StreamIndex> streams) {
-    const ActivityTable& table = timeline_.activities;
-    QueueEvents events;
-    WaitsOfLaunches waits;
-    std::vector<bool> launches_here(timeline_.threads.size());
+  void add_rows(DeviceIndex device, const std::vector<StreamIndex>& streams) {
+    const std::size_t first = rows_.size();
+    QueueEvents all;
+    WaitsOfLaunches waits_of_all;
     for (const StreamIndex stream : streams) {
-      const std::vector<QueuedLaunch> launches = launches_on(timeline_, by_stream_, stream);
-      meet_stream(timeline_, by_stream_, stream, launches,
-                  [&](const MetLaunch& met) { waits.add(timeline_, by_stream_, met); });
-      for (const QueuedLaunch& launch : launches) {
-        events.launches.push_back(launch.launch_ns);
-        events.begins.push_back(launch.begin_ns);
-        const ThreadIndex thread = timeline_.launches.thread[table.launch[launch.first]];
-        if (thread < launches_here.size()) launches_here[thread] = true;
-      }
-      for (const ActivityIndex activity : by_stream_.of(stream)) {
-        events.run_begins.push_back(by_stream_.begin_ns(activity));
-        events.run_ends.push_back(by_stream_.end_ns(activity));
-      }
+      WaitsOfLaunches waits;
+      const QueueEvents events = read(stream, [&](const MetLaunch& met) {
+        waits.add(timeline_, by_stream_, met);
+        if (streams.size() > 1) waits_of_all.add(timeline_, by_stream_, met);
+      });
+      add_row({device, stream, {}, waits.finish()}, events, rows_.size());
+      if (streams.size() > 1) append(all, events);
     }
-    LaunchQueueRow row{device, of, {}, waits.finish()};
+    if (streams.size() < 2) return;
+    put_in_order(all);
+    add_row({device, kNone, {}, waits_of_all.finish()}, all, first);
+  }
+
+  void add_row(LaunchQueueRow row, const QueueEvents& events, std::size_t at) {
     if (row.waits.launches == 0) return;
-    for (std::vector<std::int64_t>* times : {&events.launches, &events.begins, &events.run_begins, &events.run_ends})
-      if (!std::is_sorted(times->begin(), times->end())) std::sort(times->begin(), times->end());
-    std::vector<Span> host_waits;
-    for (std::size_t thread = 0; thread < launches_here.size(); ++thread)
-      if (launches_here[thread]) host_waits.insert(host_waits.end(), blocked_[thread].begin(), blocked_[thread].end());
-    make_disjoint(host_waits);
-    events.host_waits = host_waits;
-    events.recorded = recorded_;
-    row.lengths = queue_lengths(events);
-    rows.push_back(row);
+    row.lengths = queue_lengths(events, recorded_, host_waits_);
+    rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(at), row);
+  }
+
+  template <typename Use>
+  QueueEvents read(StreamIndex stream, Use use) const {
+    QueueEvents events;
+    const std::vector<QueuedLaunch> launches = launches_on(timeline_, by_stream_, stream);
+    meet_stream(timeline_, by_stream_, stream, launches, use);
+    for (const QueuedLaunch& launch : launches) {
+      const LaunchIndex row = timeline_.activities.launch[launch.first];
+      events.launches.push_back({launch.launch_ns, timeline_.launches.thread[row]});
+      events.begins.push_back(launch.begin_ns);
+    }
+    for (const ActivityIndex activity : by_stream_.of(stream)) {
+      events.run_begins.push_back(by_stream_.begin_ns(activity));
+      events.run_ends.push_back(by_stream_.end_ns(activity));
+    }
+    put_in_order(events);
+    return events;
   }
 
   const Timeline& timeline_;
   ActivitiesByStream by_stream_;
-  std::vector<Span> recorded_;
-  std::vector<std::vector<Span>> blocked_;
+  CoveredTime recorded_;
+  std::vector<CoveredTime> host_waits_;  // by thread
+  std::vector<LaunchQueueRow> rows_;
 };
 
 }  // namespace

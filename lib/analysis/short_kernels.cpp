@@ -85,13 +85,17 @@ std::vector<ShortKernelTotal> short_kernel_totals(const Timeline& timeline, cons
                                                   const ShortKernels& kernels) {
   const ActivityTable& activities = timeline.activities;
   std::vector<ShortKernelTotal> rows;
+  Chains keys;
   projection::FlatMap row_of;
   for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
     if (!kernels.has(activity)) continue;
     const RangeIndex by = families.operator_of(activity);
     const StringId name = by < timeline.ranges.size() ? timeline.ranges.name[by] : StringId::kEmpty;
     const StringId kernel = activities.name[activity];
-    const std::uint64_t key = static_cast<std::uint64_t>(name) << 32 | static_cast<std::uint32_t>(kernel);
+    std::uint32_t key = Chains::kEmpty;
+    for (const std::uint32_t part : {static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(kernel),
+                                     static_cast<std::uint32_t>(families.of(activity))})
+      key = keys.of(key, part);
     const std::uint32_t at = row_of.find_or_set(key, static_cast<std::uint32_t>(rows.size()));
     if (at == rows.size()) rows.push_back({name, kernel, families.of(activity), 0, 0});
     ++rows[at].count;
@@ -100,7 +104,8 @@ std::vector<ShortKernelTotal> short_kernel_totals(const Timeline& timeline, cons
   std::sort(rows.begin(), rows.end(), [&](const ShortKernelTotal& a, const ShortKernelTotal& b) {
     if (a.gpu_sum_ns != b.gpu_sum_ns) return a.gpu_sum_ns > b.gpu_sum_ns;
     if (a.operator_name != b.operator_name) return timeline.text(a.operator_name) < timeline.text(b.operator_name);
-    return timeline.text(a.kernel) < timeline.text(b.kernel);
+    if (a.kernel != b.kernel) return timeline.text(a.kernel) < timeline.text(b.kernel);
+    return a.family < b.family;
   });
   return rows;
 }

@@ -31,11 +31,11 @@ class ShortKernels {
   std::vector<bool> short_;
 };
 
-/// Short kernels of one name and operator.
+/// Short kernels of one name, operator and family.
 struct ShortKernelTotal {
   StringId operator_name = StringId::kEmpty;  ///< the innermost around the launch; kEmpty: none
   StringId kernel = StringId::kEmpty;
-  KernelFamily family = KernelFamily::kOther;  ///< of the first of them
+  KernelFamily family = KernelFamily::kOther;
   std::uint64_t count = 0;
   std::int64_t gpu_sum_ns = 0;
 };

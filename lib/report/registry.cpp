@@ -227,9 +227,13 @@ Status check_by(const View& view, std::string_view by) {
   if (!known.empty())
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + ": by \"" + base::printable(by) + "\": there " +
                                                   (known.find(' ', 1) == std::string::npos ? "is" : "are") + known);
-  std::string others;
+  std::vector<std::string_view> names;
   for (const View* other : views())
-    if (other->by != kByNothing) others.append(others.empty() ? "" : " or ").append(other->name);
+    if (other->by != kByNothing) names.push_back(other->name);
+  std::sort(names.begin(), names.end());
+  std::string others;
+  for (const std::string_view name : names)
+    others.append(others.empty() ? "" : name == names.back() ? " or " : ", ").append(name);
   return Error(ErrorCode::kInvalidArgument,
                std::string(view.name) + " has no rows by " + base::printable(by) + "; use --view " + others);
 }

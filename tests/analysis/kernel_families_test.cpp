@@ -335,7 +335,7 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
     std::map<KernelFamily, int> families;
   };
   for (const std::string& trace : kTraceLensTraces) {
-    if (trace.starts_with("vllm")) continue;  // TraceLens looked into the trace of the capture too
+    if (trace.starts_with("vllm")) continue;  // has a test of its own
     const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"));
     REQUIRE(timeline);
     const KernelFamilies families(*timeline);
@@ -387,4 +387,51 @@ TEST_CASE("device time by operator is TraceLens's ops_summary, and by family its
                 trace.c_str(), records.size(), equal, static_cast<long long>(greatest_ns), categories.size(),
                 explained);
   }
+}
+
+TEST_CASE("of a replayed graph, names of kernels tell what TraceLens has from the trace of the capture",
+          "[analysis][data]") {
+  if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
+  const std::string trace = "vllm_decode_fullgraph_exec_mi300";
+  const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"));
+  REQUIRE(timeline);
+  const KernelFamilies families(*timeline);
+  const ActivityTable& activities = timeline->activities;
+  std::map<std::string, std::int64_t> by_operator;  // "": none, as of all work of the graph
+  std::map<KernelFamily, std::int64_t> of_graph;
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
+    const std::int64_t ns = activities.end_ns[row] - activities.begin_ns[row];
+    const std::string name = operator_name(*timeline, families, row);
+    by_operator[name] += ns;
+    if (name.empty()) of_graph[families.of(row)] += ns;
+  }
+  std::map<std::string, std::int64_t> theirs;
+  int equal = 0, explained = 0;
+  std::int64_t of_capture_ns = 0;
+  for (const Record& record : tracelens_records(trace, "ops_summary")) {
+    const std::int64_t ns = ns_of(record.at("total_direct_kernel_time_sum"));
+    theirs[record.at("name")] = ns;
+    const auto found = by_operator.find(record.at("name"));
+    if (found == by_operator.end()) {  // an operator of the capture: this trace has only the replay
+      ++explained;
+      of_capture_ns += ns;
+      continue;
+    }
+    CAPTURE(record.at("name"));
+    CHECK(std::abs(found->second - ns) <= 52);
+    ++equal;
+  }
+  CHECK(equal == 4);
+  CHECK(by_operator.size() == 5);
+  CHECK(std::abs(of_capture_ns - by_operator.at("")) <= 52 * explained);
+  // By family: kernels of the operators of the capture, found by their names.
+  CHECK(std::abs(of_graph[KernelFamily::kAttention] - theirs.at("vllm::unified_attention_with_output")) <= 52);
+  CHECK(std::abs(of_graph[KernelFamily::kNormalization] - theirs.at("aiter::rmsnorm2d_fwd_with_add_ck") -
+                 theirs.at("aiter::rms_norm")) <= 52);
+  CHECK(std::abs(of_graph[KernelFamily::kGemm] - theirs.at("aten::addmm") - theirs.at("vllm::moe_forward")) <= 52);
+  std::printf("%s: ops_summary: %d rows, %d equal, %d of the capture: %lld ns there, %lld ns here\n", trace.c_str(),
+              equal + explained, equal, explained, static_cast<long long>(of_capture_ns),
+              static_cast<long long>(by_operator.at("")));
+  for (const auto& [family, ns] : of_graph)
+    std::printf("  %s %lld ns\n", std::string(word_of(family)).c_str(), static_cast<long long>(ns));
 }

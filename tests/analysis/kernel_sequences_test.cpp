@@ -189,6 +189,26 @@ TEST_CASE("a kernel is short by the mean of its like, or against the calls that 
   }
 }
 
+TEST_CASE("short kernels of one name are apart by operator and family", "[analysis]") {
+  TimelineBuilder builder;
+  const auto add = [&](std::int64_t t, const char* around) {
+    if (around != nullptr) builder.range(around, t, t + 9);
+    builder.range("aten::add_", t + 1, t + 8).of_kind(RangeKind::kOperator);
+    builder.launch(t + 2).kernel(t + 100, t + 104, kAdd);
+  };
+  add(0, nullptr);
+  add(10, "Optimizer.step#SGD.step");
+  add(20, "Optimizer.step#SGD.step");
+  builder.launch(30).kernel(130, 131, kAdd);
+  const Timeline timeline = builder.build();
+  const KernelFamilies families(timeline);
+  std::string text;
+  for (const ShortKernelTotal& row : short_kernel_totals(timeline, families, ShortKernels(timeline, families)))
+    text += std::string(timeline.text(row.operator_name)) + " " + std::string(word_of(row.family)) + " " +
+            std::to_string(row.count) + " " + std::to_string(row.gpu_sum_ns) + "; ";
+  CHECK(text == "aten::add_ optimizer 2 8; aten::add_ elementwise 1 4;  elementwise 1 1; ");
+}
+
 TEST_CASE("times that a file claims at the ends of all numbers make no overflow", "[analysis]") {
   constexpr std::int64_t kEnd = INT64_MAX, kBegin = INT64_MIN + 1;
   TimelineBuilder builder;
@@ -291,9 +311,11 @@ TEST_CASE("short kernels of real traces are TraceLens's, or differ for a known r
       const std::int64_t ns = table.end_ns[row] - table.begin_ns[row];
       if (ns < ShortKernels::kUsualNs) below_limit[key].ns += ns, ++below_limit[key].count;
     }
-    for (const ShortKernelTotal& row : short_kernel_totals(*timeline, families, kernels))
-      ours[{std::string(timeline->text(row.operator_name)), std::string(timeline->text(row.kernel))}] = {row.gpu_sum_ns,
-                                                                                                         row.count};
+    for (const ShortKernelTotal& row : short_kernel_totals(*timeline, families, kernels)) {
+      Total& total = ours[{std::string(timeline->text(row.operator_name)), std::string(timeline->text(row.kernel))}];
+      total.ns += row.gpu_sum_ns;
+      total.count += row.count;
+    }
     std::map<Key, int> keys;
     for (const auto& [key, total] : theirs) keys[key] = 1;
     for (const auto& [key, total] : ours) keys[key] = 1;

@@ -71,6 +71,17 @@ TEST_CASE("a stream starves while nothing waits and nothing runs, unless the hos
     builder.on_thread(9).call("cudaStreamSynchronize", 5, 50).on_thread(1).launch(100).kernel(110, 120);
     CHECK(queue_of(builder.build()).lengths.starved_ns == 80);
   }
+  SECTION("what counts is the thread that makes the next launch") {
+    builder.on_thread(9).launch(60).kernel(61, 65).call("cudaStreamSynchronize", 66, 99).on_thread(1);
+    builder.launch(100).kernel(110, 120);
+    // Idle from 20 to 60, and from 65 to 100.
+    CHECK(queue_of(builder.build()).lengths.starved_ns == 75);
+  }
+  SECTION("and not what runs on by itself, as work whose launch is not known") {
+    builder.without_launch(99).kernel(110, 120);
+    CHECK(text_of(queue_of(builder.build()).lengths) ==
+          "total 120 empty 110 idle 90 starved 0 mean 8 p50 0 p95 1 max 1");
+  }
   SECTION("time that was not recorded is not counted") {
     builder.launch(100).kernel(110, 120).window(0, 30).window(90, 200);
     CHECK(text_of(queue_of(builder.build()).lengths) ==

@@ -118,13 +118,15 @@ EXIT_STATUS = {
     "rangefinder check job-0.rfcap --repair whole.rfcap": 1,  # it finds that the program died
     "rangefinder check train.41.rfcap --repair whole.rfcap": 1,
 }
-# The page says that these show nothing without a GPU, or where nothing hangs. Captures without work of a device are made by the
+# The page says that these show nothing without a GPU, where nothing hangs, or where no kernel is short. Captures without work of a device are made by the
 # program that the page shows.
 NO_ROWS = {
     "rangefinder report run --view hang",
     "rangefinder report first.rfcap --view kernels",
     "rangefinder report first.rfcap --view api",
     "rangefinder report train.rfcap --view streams --instances",
+    "rangefinder report train.rfcap --view sequences",  # its kernels are long
+    "rangefinder report train.rfcap --view sequences:summary",
 }
 # Pages that show options alone: the command to which they are added, and its file for views of what train.rfcap does not have.
 OPTIONS_OF = {

@@ -63,5 +63,6 @@ TEST_CASE("families have no rows by step, and views that have rows by something 
   const auto ignore = [](std::string_view) { return true; };
   CHECK(has(write_report(two_families(), options, ignore).error().message(), "families: by \"step\": there is range"));
   options.view = "kernels";
-  CHECK(has(write_report(two_families(), options, ignore).error().message(), "breakdown or families"));
+  CHECK(has(write_report(two_families(), options, ignore).error().message(),
+            "use --view breakdown, families or launch_queue"));
 }
