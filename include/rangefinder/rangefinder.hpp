@@ -14,6 +14,7 @@
 #include <rangefinder/compare.hpp>
 #include <rangefinder/doctor.hpp>
 #include <rangefinder/exporters.hpp>
+#include <rangefinder/gate.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/query.hpp>

@@ -28,9 +28,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("rangefinder ") + rangefinder::version());
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success; 1 check or doctor found a problem; 2 wrong use or unreadable input; 3 incomplete input,\n"
-      "with --strict; 70 internal error. record exits with its program's status, or with 125 if it could not start.\n"
-      "bench has its own codes: see bench --help.");
+      "Exit codes: 0 success; 1 check, doctor or gate found a problem; 2 wrong use or unreadable input; 3 incomplete\n"
+      "input, with --strict; 4 gate cannot tell; 70 internal error. record exits with its program's status, or with "
+      "125\n"
+      "if it could not start. bench has its own codes: see bench --help.");
 #if RANGEFINDER_RECORDING
   std::vector<std::string> program;
   cli::add_record(app, common, result, program);

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 COMMAND = ""
 INPUTS = ""
@@ -336,6 +337,67 @@ class Verbs(CommandTest):
         self.fails(2, "diff", "whole.rfcap")
         (self.folder / "empty").mkdir()
         self.assertIn("empty", self.fails(2, "diff", "empty", "whole.rfcap"))
+
+    def runs(self, **lengths):
+        """A folder of three runs each, with a range of that length."""
+        for name, length in lengths.items():
+            (self.folder / name).mkdir()
+            for run in range(3):
+                self.write(f"{name}/{run}.json", STEPS_OF % (length + run))
+
+    def test_gate_passes_fails_or_cannot_tell_by_its_exit_code(self):
+        self.runs(before=30, after=50)
+        passed = self.succeeds("gate", "before", "after").out
+        self.assertIn("pass: 0 of 1 metric are past the limit\nbaseline: 3 runs, 3 steps\n", passed)
+        self.assertIn("step > +2%", passed)
+        failed = self.run_command("gate", "before", "after", "--fail-on", "path:forward > +10%", "--fail-on", "step > +2%")
+        self.assertEqual((failed.code, failed.err), (1, ""))
+        self.assertIn("regression: 1 of 2 metrics is past the limit", failed.out)
+        untold = self.run_command("gate", "before/0.json", "after/0.json", "--json")
+        self.assertEqual((untold.code, untold.err), (4, ""))
+        found = json.loads(untold.out)
+        self.assertEqual((found["schema_version"], found["verdict"]), (1, "cannot tell"))
+        self.assertIn("each side is one run", found["notes"][0])
+        quiet = self.run_command("gate", "-q", "before", "after", "--fail-on", "path:* > +10%")
+        self.assertEqual((quiet.code, quiet.out, quiet.err), (1, "", ""))
+
+    def test_gate_writes_what_ci_reads(self):
+        self.runs(before=30, after=50)
+        rule = ["--fail-on", "path:forward > +10%"]
+        told = self.run_command("gate", "before", "after", *rule, "--junit", "gate.xml", "--markdown", "gate.md")
+        self.assertEqual((told.code, told.err), (1, ""))
+        suite = xml.etree.ElementTree.parse(self.folder / "gate.xml").getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
+        self.assertEqual(suite.find("testsuite/testcase").get("classname"), "path:forward > +10%")
+        markdown = (self.folder / "gate.md").read_text()
+        self.assertIn("| regression | path:forward | p10 | 31.00 us | 51.00 us |", markdown)
+        self.assertEqual(self.run_command("gate", "before", "after", *rule, "--markdown", "-").out, markdown)
+
+    def test_gate_compares_with_a_baseline_that_was_saved(self):
+        self.runs(before=30, after=50)
+        self.assertEqual(self.succeeds("gate", "--save", "main.rfbase", "before").out, "main.rfbase: written\n")
+        self.assertLess((self.folder / "main.rfbase").stat().st_size, 4096)
+        rule = ["--fail-on", "path:forward > +10%"]
+        with_folder = self.run_command("gate", "before", "after", *rule, "--json")
+        with_file = self.run_command("gate", "main.rfbase", "after", *rule, "--json")
+        self.assertEqual((with_file.code, with_file.out), (1, with_folder.out))
+        self.assertIn("--force", self.fails(2, "gate", "--save", "main.rfbase", "after"))
+        self.succeeds("gate", "-q", "--save", "main.rfbase", "--force", "after/0.json", "after/1.json")
+        self.succeeds("gate", "main.rfbase", "after")
+        damaged = bytearray((self.folder / "main.rfbase").read_bytes())
+        damaged[-20] ^= 1
+        self.write("main.rfbase", bytes(damaged))
+        self.assertIn("damaged baseline", self.fails(2, "gate", "main.rfbase", "after"))
+
+    def test_gate_says_what_is_wrong_with_its_words(self):
+        self.runs(before=30)
+        self.assertIn("column 8: a limit is a change", self.fails(2, "gate", "before", "before", "--fail-on", "step > 2%"))
+        self.assertIn("did you mean step?", self.fails(2, "gate", "before", "before", "--fail-on", "stp > +2%"))
+        self.assertIn("a candidate is missing", self.fails(2, "gate", "before"))
+        self.assertIn("choose one", self.fails(2, "gate", "--save", "x", "before", "--fail-on", "step > +2%"))
+        self.assertIn("goes with --save", self.fails(2, "gate", "before", "before", "--force"))
+        self.assertIn("nothing.rfcap", self.fails(2, "gate", "before", "nothing.rfcap"))
+        self.fails(2, "gate", "before", "before", "--confidence", "20")
 
     def test_info_says_what_is_in_a_file(self):
         self.assertIn("ended by the program", " ".join(self.succeeds("info", "whole.rfcap").out.split()))

@@ -112,11 +112,15 @@ NO_COMMAND = {
     "rangefinder query FILE SQL",
     "rangefinder mcp --folder DIR",
     "rangefinder fleet DIR --view stragglers|steps|ranges|kernels|loss",
+    "rangefinder gate BASELINE CANDIDATE...",
+    "rangefinder gate --save FILE RUN...",
     "rangefinder: FILE at PLACE: REASON",
 }
 EXIT_STATUS = {
     "rangefinder check job-0.rfcap --repair whole.rfcap": 1,  # it finds that the program died
     "rangefinder check train.41.rfcap --repair whole.rfcap": 1,
+    "rangefinder gate main.rfbase after --fail-on 'step > +2%'": 1,  # `after` is slower
+    "rangefinder gate main.rfbase after --markdown gate.md --junit gate.xml": 1,
 }
 # The page says that these show nothing without a GPU, where nothing hangs, or where no kernel is short. Captures without work of a device are made by the
 # program that the page shows.
