@@ -209,7 +209,7 @@ std::set<std::string> kinds_of(std::span<const Run> runs, auto text_of) {
   return kinds;
 }
 
-std::string joined(const std::set<std::string>& texts) {
+std::string listed(const std::set<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : " and ") + base::printable(text);
   return all;
@@ -239,7 +239,7 @@ std::string other_hardware(std::span<const Run> baseline, std::span<const Run> c
   const auto difference = [&](auto text_of) {
     const std::set<std::string> before = kinds_of(baseline, text_of), after = kinds_of(candidate, text_of);
     if (before.empty() || after.empty() || before == after) return std::string();
-    return "the baseline is of " + joined(before) + ", the candidate of " + joined(after);
+    return "the baseline is of " + listed(before) + ", the candidate of " + listed(after);
   };
   const std::string devices = difference(devices_text);
   return devices.empty() ? difference([](const Hardware& hardware) { return hardware.cpu; }) : devices;
