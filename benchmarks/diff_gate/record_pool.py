@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Records a pool of runs for bench_diff_gate, while other processes come and go on the same processors.
 
-    record_pool.py PROGRAM FOLDER [--runs 240] [--steps 200] [--seed 1] [--slow-percent 2]
+    record_pool.py PROGRAM FOLDER [--runs 240] [--steps 200] [--seed 1] [--nice 0] [--slow-percent 5]
 
 Each run has a load of its own: none, or one or two processes that compute for some milliseconds and then rest. How long,
 and how many, is drawn anew for each run and changes while it lasts. FOLDER gets run_000.rfcap and so on, and `load.csv`,
-which says what each run had beside it and how long it took.
+which says what each run had beside it, how long it took, and the load of the machine.
+
+--slow-percent: every fourth run more is one of a program that does so much more work, into FOLDER_slow.
+--nice: the priority of the program, below 0 (as root) where others work on the machine too. The load keeps its own.
 """
 import argparse
 import csv
@@ -34,7 +37,7 @@ def draw_load(draw):
     return processes, draw.choice([20, 100, 400]), draw.choice([50, 200, 800])
 
 
-def record(program, path, steps, slow_percent, processes, busy_ms, rest_ms, seed):
+def record(program, path, steps, nice, slow_percent, processes, busy_ms, rest_ms, seed):
     beside = [multiprocessing.Process(target=load, args=(seed * 10 + i, busy_ms, rest_ms), daemon=True)
               for i in range(processes)]
     for process in beside:
@@ -44,7 +47,7 @@ def record(program, path, steps, slow_percent, processes, busy_ms, rest_ms, seed
         command = [program, "--output", path, "--steps", str(steps)]
         if slow_percent:
             command += ["--slow-percent", str(slow_percent)]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True, preexec_fn=lambda: os.nice(nice))
         return time.monotonic() - begin
     finally:
         for process in beside:
@@ -59,19 +62,29 @@ def main():
     parser.add_argument("--runs", type=int, default=240)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("--slow-percent", type=int, default=0)
     options = parser.parse_args()
+    slow_folder = options.folder.rstrip("/") + "_slow"
     os.makedirs(options.folder, exist_ok=True)
+    if options.slow_percent:
+        os.makedirs(slow_folder, exist_ok=True)
     draw = random.Random(options.seed)
     with open(os.path.join(options.folder, "load.csv"), "w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["run", "processes", "busy_ms", "rest_ms", "seconds", "load_average"])
-        for run in range(options.runs):
-            path = os.path.join(options.folder, f"run_{run:03}.rfcap")
+        rows.writerow(["run", "slow_percent", "processes", "busy_ms", "rest_ms", "seconds", "load_average"])
+
+        def add(folder, run, slow_percent):
             drawn = draw_load(draw)
-            seconds = record(options.program, path, options.steps, options.slow_percent, *drawn,
-                             seed=options.seed * 1000 + run)
-            rows.writerow([run, *drawn, f"{seconds:.3f}", f"{os.getloadavg()[0]:.2f}"])
+            path = os.path.join(folder, f"run_{run:03}.rfcap")
+            seconds = record(options.program, path, options.steps, options.nice, slow_percent, *drawn,
+                             seed=draw.randrange(1 << 30))
+            rows.writerow([run, slow_percent, *drawn, f"{seconds:.3f}", f"{os.getloadavg()[0]:.2f}"])
+
+        for run in range(options.runs):
+            add(options.folder, run, 0)
+            if options.slow_percent and run % 4 == 3:
+                add(slow_folder, run // 4, options.slow_percent)
             if run % 20 == 19:
                 print(f"{run + 1} of {options.runs} runs", file=sys.stderr)
 

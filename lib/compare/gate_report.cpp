@@ -109,7 +109,7 @@ std::string gate_sentence(const GateResult& result) {
   const std::size_t all = result.checks.size();
   std::string out = to_string(result.verdict);
   out += ": " + base::with_thousands(past) + " of " + base::with_thousands(all) + (all == 1 ? " metric" : " metrics") +
-         (past == 1 ? " is" : " are") + " past the limit";
+         " past the limit";
   if (untold != 0) out += ", " + base::with_thousands(untold) + " cannot be told";
   return out;
 }

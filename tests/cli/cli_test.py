@@ -348,11 +348,11 @@ class Verbs(CommandTest):
     def test_gate_passes_fails_or_cannot_tell_by_its_exit_code(self):
         self.runs(before=30, after=50)
         passed = self.succeeds("gate", "before", "after").out
-        self.assertIn("pass: 0 of 1 metric are past the limit\nbaseline: 3 runs, 3 steps\n", passed)
+        self.assertIn("pass: 0 of 1 metric past the limit\nbaseline: 3 runs, 3 steps\n", passed)
         self.assertIn("step > +2%", passed)
         failed = self.run_command("gate", "before", "after", "--fail-on", "path:forward > +10%", "--fail-on", "step > +2%")
         self.assertEqual((failed.code, failed.err), (1, ""))
-        self.assertIn("regression: 1 of 2 metrics is past the limit", failed.out)
+        self.assertIn("regression: 1 of 2 metrics past the limit", failed.out)
         untold = self.run_command("gate", "before/0.json", "after/0.json", "--json")
         self.assertEqual((untold.code, untold.err), (4, ""))
         found = json.loads(untold.out)

@@ -226,14 +226,14 @@ TEST_CASE("the result is written for people and for programs", "[compare]") {
         "  </testsuite>\n"
         "</testsuites>\n");
   const std::string text = written(result, GateFormat::kText);
-  CHECK(text.find("regression: 1 of 3 metrics is past the limit, 1 cannot be told\n"
+  CHECK(text.find("regression: 1 of 3 metrics past the limit, 1 cannot be told\n"
                   "baseline: 1 run, 100 steps\n"
                   "candidate: 2 runs, 200 steps (4 of warm-up left out)\n") == 0);
   CHECK(text.find("1 more found by * is within the limit") != std::string::npos);
   CHECK(text.find("note: a *note*") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
   const std::string markdown = written(result, GateFormat::kMarkdown);
-  CHECK(markdown.find("### Performance gate: regression: 1 of 3 metrics is past the limit") == 0);
+  CHECK(markdown.find("### Performance gate: regression: 1 of 3 metrics past the limit") == 0);
   CHECK(markdown.find("| regression | path:a\\<b> | p50 | 1.000 ms | 1.050 ms | +5.0 % | +4.1 % to +5.9 % |") !=
         std::string::npos);
   CHECK(markdown.find("- a \\*note\\*") != std::string::npos);
