@@ -22,11 +22,12 @@ using rangefinder::testing::repeats;
 
 namespace {
 
-using Runs = std::vector<std::vector<double>>;
+using Series = std::vector<std::vector<double>>;
 
-Runs runs_of(std::mt19937_64& random, std::size_t count, double correlation, double middle, double run_deviation) {
+Series series_around(std::mt19937_64& random, std::size_t count, double correlation, double middle,
+                     double run_deviation) {
   std::normal_distribution<double> normal;
-  Runs runs;
+  Series runs;
   for (std::size_t i = 0; i < count; ++i)
     runs.push_back(autocorrelated(random, 100, correlation, middle + run_deviation * normal(random), 5));
   return runs;
@@ -115,8 +116,8 @@ TEST_CASE("intervals hold the truth as often as they promise", "[compare][proper
       std::size_t misses = 0, tests = 0;
       for (int round = 0; round < repeats(120); ++round, ++tests) {
         const double deviation = each.runs == 1 ? 0 : 2;
-        const Runs baseline = runs_of(random, each.runs, each.correlation, 100, deviation);
-        const Runs candidate = runs_of(random, each.runs, each.correlation, 100, deviation);
+        const Series baseline = series_around(random, each.runs, each.correlation, 100, deviation);
+        const Series candidate = series_around(random, each.runs, each.correlation, 100, deviation);
         options.seed = random();
         const Change change = change_of(baseline, candidate, statistic, Noise::kTimed, options);
         misses += change.ratio_interval.low > 1 || change.ratio_interval.high < 1 ? 1 : 0;
@@ -129,7 +130,7 @@ TEST_CASE("intervals hold the truth as often as they promise", "[compare][proper
 
 TEST_CASE("a change is found that is larger than what runs vary by", "[compare][property]") {
   std::mt19937_64 random(property_seed("power"));
-  const Runs baseline = runs_of(random, 20, 0.5, 100, 1), candidate = runs_of(random, 20, 0.5, 105, 1);
+  const Series baseline = series_around(random, 20, 0.5, 100, 1), candidate = series_around(random, 20, 0.5, 105, 1);
   const Change change = change_of(baseline, candidate, Statistic::quantile(0.5));
   CHECK(change.ratio > 1.02);
   CHECK(change.ratio_interval.low > 1.005);
@@ -144,7 +145,7 @@ TEST_CASE("a change is found that is larger than what runs vary by", "[compare][
 
 TEST_CASE("the same seed gives the same answer", "[compare]") {
   std::mt19937_64 random(1);
-  const Runs baseline = runs_of(random, 3, 0.5, 100, 1), candidate = runs_of(random, 12, 0.5, 100, 1);
+  const Series baseline = series_around(random, 3, 0.5, 100, 1), candidate = series_around(random, 12, 0.5, 100, 1);
   const Change first = change_of(baseline, candidate, Statistic::quantile(0.5));
   const Change second = change_of(baseline, candidate, Statistic::quantile(0.5));
   CHECK(first.ratio_interval.low == second.ratio_interval.low);
@@ -153,7 +154,7 @@ TEST_CASE("the same seed gives the same answer", "[compare]") {
 
 TEST_CASE("single runs are widened, and say so", "[compare]") {
   std::mt19937_64 random(1);
-  const Runs one = runs_of(random, 1, 0, 100, 0), other = runs_of(random, 1, 0, 104, 0);
+  const Series one = series_around(random, 1, 0, 100, 0), other = series_around(random, 1, 0, 104, 0);
   const auto width = [](const Change& change) { return change.ratio_interval.high - change.ratio_interval.low; };
   StatisticsOptions narrow;
   narrow.assumed_run_spread = 0;
@@ -164,7 +165,7 @@ TEST_CASE("single runs are widened, and say so", "[compare]") {
   CHECK(width(told) < 0.08);
   CHECK(verdict_of(widened, widened.p_value) == Verdict::kCannotTell);
   SECTION("counts are not: the program decides them") {
-    const Runs three(1, std::vector<double>(50, 3.0)), four(1, std::vector<double>(50, 4.0));
+    const Series three(1, std::vector<double>(50, 3.0)), four(1, std::vector<double>(50, 4.0));
     const Change change = change_of(three, four, Statistic::mean(), Noise::kExact);
     CHECK(change.difference_interval.low == 1);
     CHECK(change.difference_interval.high == 1);
@@ -172,7 +173,7 @@ TEST_CASE("single runs are widened, and say so", "[compare]") {
     CHECK(verdict_of(change, 0) == Verdict::kWorse);
   }
   SECTION("a single run gets the spread of the other side's runs") {
-    const Runs many = runs_of(random, 20, 0, 100, 3);
+    const Series many = series_around(random, 20, 0, 100, 3);
     const Change change = change_of(many, one, Statistic::quantile(0.5));
     CHECK(change.run_spread_known);
     CHECK(width(change) > 0.06);
@@ -180,12 +181,12 @@ TEST_CASE("single runs are widened, and say so", "[compare]") {
 }
 
 TEST_CASE("what cannot be compared is said", "[compare]") {
-  const Runs none, empty(3), some(3, std::vector<double>{1, 2, 3});
+  const Series none, empty(3), some(3, std::vector<double>{1, 2, 3});
   CHECK_FALSE(change_of(none, some, Statistic::mean()).measured());
   CHECK_FALSE(change_of(some, empty, Statistic::mean()).measured());
   CHECK(verdict_of(change_of(none, some, Statistic::mean()), 0) == Verdict::kCannotTell);
   SECTION("a baseline of nothing has no ratio, and a difference") {
-    const Change change = change_of(Runs(3, std::vector<double>(9, 0.0)), some, Statistic::mean());
+    const Change change = change_of(Series(3, std::vector<double>(9, 0.0)), some, Statistic::mean());
     CHECK(change.ratio == 0);
     CHECK(change.difference == 2);
     CHECK(verdict_of(change, change.p_value) == Verdict::kWorse);
@@ -199,7 +200,7 @@ TEST_CASE("what cannot be compared is said", "[compare]") {
 
 TEST_CASE("a limit is passed, kept or neither, by one-sided chances", "[compare]") {
   std::mt19937_64 random(3);
-  const Runs baseline = runs_of(random, 20, 0, 100, 0.5), candidate = runs_of(random, 20, 0, 105, 0.5);
+  const Series baseline = series_around(random, 20, 0, 100, 0.5), candidate = series_around(random, 20, 0, 105, 0.5);
   const Change change = change_of(baseline, candidate, Statistic::quantile(0.5));
   CHECK(chance_if_not_beyond(change, {0.02, true}, true) < 0.001);
   CHECK(chance_if_not_beyond(change, {0.10, true}, true) > 0.999);
@@ -209,7 +210,7 @@ TEST_CASE("a limit is passed, kept or neither, by one-sided chances", "[compare]
   CHECK(chance_if_not_beyond(change, {-1, true}, true) < 0.001);
   CHECK(chance_if_not_beyond({}, {0.02, true}, true) == 1);
   // At the limit is not past it.
-  const Change exact = change_of(Runs(1, std::vector<double>(9, 3.0)), Runs(1, std::vector<double>(9, 4.0)),
+  const Change exact = change_of(Series(1, std::vector<double>(9, 3.0)), Series(1, std::vector<double>(9, 4.0)),
                                  Statistic::mean(), Noise::kExact);
   CHECK(chance_if_not_beyond(exact, {1, false}, true) == 1);
   CHECK(chance_if_not_beyond(exact, {0.5, false}, true) == 0);
