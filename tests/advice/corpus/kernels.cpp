@@ -32,7 +32,7 @@ const MathFacts& facts(Math math) {
       {"float", "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_stage3_warpsize2x2x1_tensor16x8x8_kernel",
        "sm80_xmma_%s_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage3_warpsize2x2x1_g1_"
        "tensor16x8x8_kernel_cudnn",
-       0.6 * kTf32Flops, 256, 180, 98'304},
+       0.66 * kTf32Flops, 256, 180, 98'304},
       {"float", "ampere_sgemm_128x64_tn", "implicit_convolve_sgemm<float, float, 128, 5, 5, 3, 3, 3, 1, %s>",
        0.8 * kFp32Flops, 256, 122, 32'768},
       {"c10::Half", "void gemmSN_TN_kernel<__half, 256, 4, 2, 8, 4, 4, false>(cublasGemmSmallNParams<__half>)",
