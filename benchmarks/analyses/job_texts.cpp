@@ -113,6 +113,7 @@ JobTexts::JobTexts(Timeline& timeline) {
   message_kernel = id("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)");
   flush = id("Activity Buffer Request"), allocated = id("cuda:0 allocated bytes");
   reserved = id("cuda:0 reserved bytes"), dram_read = id("dram_read_bytes"), dram_write = id("dram_write_bytes");
+  sm_active = id("sm_active_ratio");
 }
 
 }  // namespace bench

@@ -37,7 +37,7 @@ struct JobTexts {
       stream_synchronize, event_query, malloc;
   rangefinder::StringId copy_in, copy_out, clear;
   rangefinder::StringId all_reduce, send, receive, all_reduce_kernel, message_kernel, dtype;
-  rangefinder::StringId flush, loss, allocated, reserved, dram_read, dram_write;
+  rangefinder::StringId flush, loss, allocated, reserved, dram_read, dram_write, sm_active;
 };
 
 }  // namespace bench

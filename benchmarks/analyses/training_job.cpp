@@ -229,6 +229,15 @@ class Rank {
     row.counts = {400'000, 1'200'000, 2'000'000, 40'000, 3'000, 2'000, 0, 0, 0};
     timeline_.cpu_counters.append(row);
   }
+  void sample_counter(std::int64_t begin_ns) {
+    PmSampleRow row;
+    row.device = work_.device;
+    row.metric = texts_.sm_active;
+    row.begin_ns = begin_ns;
+    row.end_ns = begin_ns + kReading_ns;
+    row.value = 0.25;
+    timeline_.pm_samples.append(row);
+  }
   void read_sensors() {
     for (std::int64_t time_ns = kStep_ns; time_ns < work_.device_free_ns(); time_ns += kReading_ns) {
       SensorSampleRow row;
@@ -238,6 +247,7 @@ class Rank {
       row.power_mw = 520'000 + static_cast<std::uint32_t>(work_.jitter(60'000));
       row.sm_clock_mhz = 1'755;
       timeline_.sensor_samples.append(row);
+      sample_counter(time_ns);
     }
   }
 

@@ -160,11 +160,12 @@ RangeEnergy& RangeEnergy::add(const RangeEnergy& other, int sign) noexcept {
 
 Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) {
   Energy out;
-  out.ranges.resize(timeline.ranges.size());
+  std::vector<double> self_mj(timeline.ranges.size());
   const std::vector<DeviceIndex> boards = boards_of(timeline);
   const std::vector<Sensors> sensors = sensors_of(timeline, boards);
   const RangeForest forest(projection);
   const CommonRange common(projection, forest);
+  RunningIntegrals<RangeEnergy> running(timeline, projection, forest, common);
   const ActivityTable& activities = timeline.activities;
   std::vector<std::vector<ActivityIndex>> on_device(timeline.devices.size());
   for (ActivityIndex activity{0}; activity < activities.size(); ++activity)
@@ -188,18 +189,16 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
     for (const ActivityIndex activity : work) {
       const double taken = shared.of(activities.begin_ns[activity], activities.end_ns[activity]);
       const std::uint32_t owner = projection.owner[activity];
-      if (owner < out.ranges.size()) out.ranges[owner].self_mj += taken;
-      (owner < out.ranges.size() ? total.owned_mj : total.unowned_mj) += taken;
+      if (owner < self_mj.size()) self_mj[owner] += taken;
+      (owner < self_mj.size() ? total.owned_mj : total.unowned_mj) += taken;
     }
     total.idle_mj = std::max(0.0, total.total_mj - shared.busy_mj());
     out.devices.push_back(total);
-    const auto between = [&](std::int64_t begin_ns, std::int64_t end_ns) {
-      return energy_between(readings, begin_ns, end_ns);
-    };
-    RunningIntegrals<RangeEnergy, decltype(between)> running(timeline, projection, forest, common, between);
-    const std::vector<RangeEnergy> of_device = running.of(work);
-    for (RangeIndex range{0}; range < of_device.size(); ++range) out.ranges[range] += of_device[range];
+    running.add(work,
+                [&](std::int64_t begin_ns, std::int64_t end_ns) { return energy_between(readings, begin_ns, end_ns); });
   }
+  out.ranges = running.take();
+  for (RangeIndex range{0}; range < self_mj.size(); ++range) out.ranges[range].self_mj = self_mj[range];
   return out;
 }
 

@@ -69,10 +69,10 @@ std::vector<Curve> curves_of(const Timeline& timeline) {
   return curves;
 }
 
-std::vector<ActivityIndex> activities_on(const Timeline& timeline, DeviceIndex device) {
-  std::vector<ActivityIndex> found;
+std::vector<std::vector<ActivityIndex>> activities_by_device(const Timeline& timeline) {
+  std::vector<std::vector<ActivityIndex>> found(timeline.devices.size());
   for (ActivityIndex activity{0}; activity < timeline.activities.size(); ++activity)
-    if (timeline.streams[timeline.activities.stream[activity]].device == device) found.push_back(activity);
+    found[timeline.streams[timeline.activities.stream[activity]].device].push_back(activity);
   return found;
 }
 
@@ -153,22 +153,21 @@ void RangeMetrics::add_sampled(const Projection& projection) {
   const std::size_t ranges = timeline_.ranges.size();
   const RangeForest forest(projection);
   const CommonRange common(projection, forest);
+  const std::vector<std::vector<ActivityIndex>> on_device = activities_by_device(timeline_);
   std::vector<StringId> sampled;
   for (const Curve& curve : curves) {
     if (std::find(sampled.begin(), sampled.end(), curve.metric()) == sampled.end()) sampled.push_back(curve.metric());
   }
   for (const StringId metric : sampled) {
-    std::vector<SampledTime> sums(ranges);
+    RunningIntegrals<SampledTime> running(timeline_, projection, forest, common);
     for (const Curve& curve : curves) {
       if (curve.metric() != metric) continue;
-      const auto between = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+      running.add(on_device[curve.device()], [&](std::int64_t begin_ns, std::int64_t end_ns) {
         const Curve::Amount amount = curve.between(begin_ns, end_ns);
         return SampledTime{amount.mass, amount.covered_ns, end_ns - begin_ns};
-      };
-      RunningIntegrals<SampledTime, decltype(between)> running(timeline_, projection, forest, common, between);
-      const std::vector<SampledTime> of_curve = running.of(activities_on(timeline_, curve.device()));
-      for (RangeIndex range{0}; range < ranges; ++range) sums[range] += of_curve[range];
+      });
     }
+    const std::vector<SampledTime> sums = running.take();
     const bool ratio = is_average(timeline_.text(metric));
     for (RangeIndex range{0}; range < ranges; ++range) {
       const SampledTime& sum = sums[range];

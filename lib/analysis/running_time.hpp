@@ -11,7 +11,6 @@
 #include <iterator>
 #include <map>
 #include <span>
-#include <utility>
 #include <vector>
 
 // Quantities over the time in which work of ranges ran: energy, samples of counters.
@@ -42,23 +41,33 @@ class CommonRange {
 /// once if every owner adds the moment to itself and to all around it, and every two neighbours take it from the
 /// innermost range around both. So one activity is O(log ranges), however deep it is.
 ///
+/// Of several devices, one is added after the other, and ranges are gone through once, at the end.
+///
 /// `Amount` has += and -=; `between(begin_ns, end_ns)` gives one, and adds up over stretches that follow each other.
-template <typename Amount, typename Between>
+template <typename Amount>
 class RunningIntegrals {
  public:
   RunningIntegrals(const Timeline& timeline, const Projection& projection, const RangeForest& forest,
-                   const CommonRange& common, Between between)
-      : timeline_(timeline), projection_(projection), forest_(forest), common_(common), between_(std::move(between)) {}
+                   const CommonRange& common)
+      : timeline_(timeline),
+        projection_(projection),
+        forest_(forest),
+        common_(common),
+        totals_(timeline.ranges.size(), Amount{}) {}
 
   /// Of activities in any order; those without an owner add nothing.
-  std::vector<Amount> of(std::span<const ActivityIndex> activities) {
-    totals_.assign(timeline_.ranges.size(), Amount{});
+  template <typename Between>
+  void add(std::span<const ActivityIndex> activities, const Between& between) {
     for (const Change& change : changes_of(activities)) {
       if (change.begins)
-        begin(change.owner, change.time_ns);
+        begin(change.owner, change.time_ns, between);
       else
-        end(change.owner, change.time_ns);
+        end(change.owner, change.time_ns, between);
     }
+  }
+
+  /// By range, of all that was added. Afterwards this has none.
+  std::vector<Amount> take() {
     forest_.add_to_parents(totals_, [](Amount& around, const Amount& inside) { around += inside; });
     return std::move(totals_);
   }
@@ -94,39 +103,41 @@ class RunningIntegrals {
     return changes;
   }
 
-  void begin(RangeIndex range, std::int64_t time_ns) {
+  template <typename Between>
+  void begin(RangeIndex range, std::int64_t time_ns, const Between& between) {
     const auto [place, added] = running_.try_emplace(common_.position(range), Running{range, 0, time_ns, time_ns});
     ++place->second.activities;
     if (!added || place == running_.begin()) return;
     const Place before = std::prev(place);
-    if (std::next(place) != running_.end()) part(before, std::next(place), time_ns);
+    if (std::next(place) != running_.end()) part(before, std::next(place), time_ns, between);
     before->second.beside_next_since_ns = time_ns;
   }
 
-  void end(RangeIndex range, std::int64_t time_ns) {
+  template <typename Between>
+  void end(RangeIndex range, std::int64_t time_ns, const Between& between) {
     const Place place = running_.find(common_.position(range));
     if (--place->second.activities != 0) return;
-    totals_[range] += between_(place->second.since_ns, time_ns);
+    totals_[range] += between(place->second.since_ns, time_ns);
     const Place next = std::next(place);
-    if (next != running_.end()) part(place, next, time_ns);
+    if (next != running_.end()) part(place, next, time_ns, between);
     if (place != running_.begin()) {
-      part(std::prev(place), place, time_ns);
+      part(std::prev(place), place, time_ns, between);
       std::prev(place)->second.beside_next_since_ns = time_ns;
     }
     running_.erase(place);
   }
 
   /// Two that ran beside each other no longer are neighbours.
-  void part(Place a, Place b, std::int64_t time_ns) {
+  template <typename Between>
+  void part(Place a, Place b, std::int64_t time_ns, const Between& between) {
     const RangeIndex around = common_.of(a->second.range, b->second.range);
-    if (around != kNone) totals_[around] -= between_(a->second.beside_next_since_ns, time_ns);
+    if (around != kNone) totals_[around] -= between(a->second.beside_next_since_ns, time_ns);
   }
 
   const Timeline& timeline_;
   const Projection& projection_;
   const RangeForest& forest_;
   const CommonRange& common_;
-  Between between_;
   std::map<std::uint32_t, Running> running_;  // owners of what runs, by position
   std::vector<Amount> totals_;
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,10 @@ bool is_inside(const Projection& projection, RangeIndex range, RangeIndex around
   return false;
 }
 
-std::int64_t slow_running(const Timeline& timeline, const Projection& projection, RangeIndex range) {
+std::int64_t slow_running(const Timeline& timeline, const Projection& projection, RangeIndex range,
+                          std::span<const ActivityIndex> activities) {
   std::vector<bool> running(1'001);
-  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
+  for (const ActivityIndex row : activities) {
     const std::uint32_t owner = projection.owner[row];
     if (owner >= timeline.ranges.size() || !is_inside(projection, RangeIndex(owner), range)) continue;
     for (std::int64_t at = timeline.activities.begin_ns[row]; at < timeline.activities.end_ns[row]; ++at)
@@ -67,14 +69,20 @@ TEST_CASE("the running time of every range is the union of all work inside it", 
     const RangeForest forest(projection);
     const CommonRange common(projection, forest);
     const auto length = [](std::int64_t begin_ns, std::int64_t end_ns) { return end_ns - begin_ns; };
-    RunningIntegrals<std::int64_t, decltype(length)> running(timeline, projection, forest, common, length);
+    RunningIntegrals<std::int64_t> running(timeline, projection, forest, common);
     std::vector<ActivityIndex> activities(timeline.activities.size());
     std::iota(activities.begin(), activities.end(), ActivityIndex{0});
     std::shuffle(activities.begin(), activities.end(), random);
-    const std::vector<std::int64_t> totals = running.of(activities);
+    // Of two devices: what one runs does not hide what the other does.
+    const std::span<const ActivityIndex> all(activities);
+    const std::size_t first = below(random, activities.size() + 1);
+    running.add(all.first(first), length);
+    running.add(all.subspan(first), length);
+    const std::vector<std::int64_t> totals = running.take();
     REQUIRE(totals.size() == timeline.ranges.size());
     for (RangeIndex range{0}; range < totals.size(); ++range)
-      CHECK(totals[range] == slow_running(timeline, projection, range));
+      CHECK(totals[range] == slow_running(timeline, projection, range, all.first(first)) +
+                                 slow_running(timeline, projection, range, all.subspan(first)));
   }
 }
 
