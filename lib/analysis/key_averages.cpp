@@ -226,7 +226,7 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
   const DeviceTimes device(timeline);  // first: a projection takes the most memory
   const HostEvents events(timeline);
   const Nesting nesting = merged_nesting(events);
-  const analysis::MemoryByTime memory(timeline);
+  analysis::MemoryByTime memory(timeline);
   std::vector<std::int64_t> inside_ns(events.size());
   std::vector<AllocatedBytes> inside_bytes(memory.empty() ? 0 : events.size());
   for (std::uint32_t i = 0; i < events.size(); ++i) {

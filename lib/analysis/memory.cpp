@@ -177,11 +177,12 @@ std::vector<PlaceMemory> memory_of_places(const Timeline& timeline) {
   return all;
 }
 
-std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceMemory& place, RangeKind kind,
+std::vector<RangeMemory> memory_of_ranges(const RangeNesting& nesting, const PlaceMemory& place, RangeKind kind,
                                           bool instances) {
+  const Timeline& timeline = nesting.timeline();
   const AllocatorEventTable& memory = timeline.allocator_events;
   const RangeTable& ranges = timeline.ranges;
-  const NestedRanges nested = nest_ranges(timeline, kind, place.place.process);
+  const NestedRanges& nested = nesting.of(kind, place.place.process);
   const FiguresOfRanges figures = figures_of(timeline, place, nested);
   const Greatest greatest(place.level);
   const auto position = [&](std::int64_t time_ns) {
@@ -219,7 +220,8 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
   return groups;
 }
 
-PeakComposition peak_composition(const Timeline& timeline, const PlaceMemory& place) {
+PeakComposition peak_composition(const RangeNesting& nesting, const PlaceMemory& place) {
+  const Timeline& timeline = nesting.timeline();
   const AllocatorEventTable& memory = timeline.allocator_events;
   const std::size_t count = place.events_to_peak();
   std::unordered_map<std::uint64_t, std::size_t> live;  // position in rows, by address
@@ -241,7 +243,7 @@ PeakComposition peak_composition(const Timeline& timeline, const PlaceMemory& pl
     composition.earlier_bytes = minus(composition.earlier_bytes, change_of(memory, row));
   composition.earlier_bytes = std::max<std::int64_t>(composition.earlier_bytes, 0);
   for (const RangeKind kind : {RangeKind::kAnnotation, RangeKind::kOperator}) {
-    const NestedRanges nested = nest_ranges(timeline, kind, place.place.process);
+    const NestedRanges& nested = nesting.of(kind, place.place.process);
     const std::vector<RangeIndex> owners = owners_of(timeline, nested, rows);
     std::unordered_map<std::uint32_t, PeakShare> shares;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -295,12 +297,38 @@ MemoryByTime::MemoryByTime(const Timeline& timeline) {
   }
 }
 
-AllocatedBytes MemoryByTime::between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
-  const auto first = std::lower_bound(times_.begin(), times_.end(), begin_ns) - times_.begin();
-  const auto last = std::max(first, std::upper_bound(times_.begin(), times_.end(), end_ns) - times_.begin());
-  AllocatedBytes bytes = up_to_[static_cast<std::size_t>(last)];
-  subtract(bytes, up_to_[static_cast<std::size_t>(first)]);
+AllocatedBytes MemoryByTime::between(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
+  near_ = first_from(near_, [&](std::size_t i) { return times_[i] >= begin_ns; });
+  const std::size_t last = std::max(near_, first_from(near_, [&](std::size_t i) { return times_[i] > end_ns; }));
+  AllocatedBytes bytes = up_to_[last];
+  subtract(bytes, up_to_[near_]);
   return bytes;
+}
+
+/// The first event that is behind; `is_behind` is false and then true for ever. Steps that double lead away from `from`
+/// until the place is passed.
+template <typename IsBehind>
+std::size_t MemoryByTime::first_from(std::size_t from, IsBehind is_behind) const noexcept {
+  std::size_t low = from, high = from;  // what is before `low` is not behind, `high` and what follows is
+  if (from < times_.size() && !is_behind(from)) {
+    for (std::size_t step = 1; high < times_.size() && !is_behind(high); step *= 2) {
+      low = high + 1;
+      high = std::min(times_.size(), low + step);
+    }
+  } else {
+    for (std::size_t step = 1; low > 0 && is_behind(low - 1); step *= 2) {
+      high = low - 1;
+      low = high - std::min(high, step);
+    }
+  }
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (is_behind(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
 }
 
 }  // namespace rangefinder::analysis

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/memory_owners.hpp"
+
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -70,7 +73,7 @@ struct RangeMemory {
 
 /// Of ranges of that kind (annotations or operators) in which anything was allocated, freed, or which were open while
 /// something was. In order of the first of each name; `instances`: a row each, with all of its own.
-std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceMemory& place, RangeKind kind,
+std::vector<RangeMemory> memory_of_ranges(const RangeNesting& nesting, const PlaceMemory& place, RangeKind kind,
                                           bool instances = false);
 
 /// Blocks that were there when the most was allocated, by what allocated them.
@@ -86,7 +89,7 @@ struct PeakComposition {
   std::int64_t earlier_bytes = 0;      ///< of blocks whose allocation is not in the data
 };
 
-PeakComposition peak_composition(const Timeline& timeline, const PlaceMemory& place);
+PeakComposition peak_composition(const RangeNesting& nesting, const PlaceMemory& place);
 
 /// What was allocated when each step of the process ended: a program that leaks nothing ends its steps alike.
 struct StepMemory {
@@ -108,12 +111,16 @@ class MemoryByTime {
   explicit MemoryByTime(const Timeline& timeline);
   /// Whether nothing was allocated or freed.
   bool empty() const noexcept { return times_.empty(); }
-  /// Both ends included.
-  AllocatedBytes between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
+  /// Both ends included. Fast where the stretch is near the one asked for before: O(log of the events between them).
+  AllocatedBytes between(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
 
  private:
+  template <typename IsBehind>
+  std::size_t first_from(std::size_t from, IsBehind is_behind) const noexcept;
+
   std::vector<std::int64_t> times_;
   std::vector<AllocatedBytes> up_to_;  // one more than times_
+  std::size_t near_ = 0;               // where the last stretch began
 };
 
 }  // namespace rangefinder::analysis

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <unordered_map>
 
 namespace rangefinder::analysis {
@@ -48,17 +49,10 @@ class OpenRanges {
   std::unordered_map<std::uint32_t, std::uint32_t> names_;  // how often each is open
 };
 
-}  // namespace
-
-NestedRanges nest_ranges(const Timeline& timeline, RangeKind kind, ProcessIndex process) {
+NestedRanges nest_ranges(const Timeline& timeline, std::span<const RangeIndex> of_process) {
   const RangeTable& ranges = timeline.ranges;
   NestedRanges nested;
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    const ThreadIndex thread = ranges.thread[range];
-    if (ranges.kind[range] == kind && ranges.style[range] == RangeStyle::kScoped && thread < timeline.threads.size() &&
-        timeline.threads[thread].process == process)
-      nested.order.push_back(range);
-  }
+  nested.order.assign(of_process.begin(), of_process.end());
   std::stable_sort(nested.order.begin(), nested.order.end(), [&](RangeIndex a, RangeIndex b) {
     if (ranges.thread[a] != ranges.thread[b]) return ranges.thread[a] < ranges.thread[b];
     if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
@@ -74,6 +68,42 @@ NestedRanges nest_ranges(const Timeline& timeline, RangeKind kind, ProcessIndex 
     open.open(range);
   }
   return nested;
+}
+
+}  // namespace
+
+void RangeNesting::read(RangeKind kind, Kind& into) const {
+  const RangeTable& ranges = timeline_.ranges;
+  const std::size_t processes = timeline_.processes.size();
+  const auto process_of = [&](RangeIndex range) {
+    const ThreadIndex thread = ranges.thread[range];
+    const bool fits = ranges.kind[range] == kind && ranges.style[range] == RangeStyle::kScoped;
+    const ProcessIndex process =
+        fits && thread < timeline_.threads.size() ? timeline_.threads[thread].process : ProcessIndex(kNone);
+    return process < processes ? process : ProcessIndex(kNone);
+  };
+  into.first.assign(processes + 1, 0);
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
+    if (const ProcessIndex process = process_of(range); process != kNone) ++into.first[process + std::size_t{1}];
+  std::partial_sum(into.first.begin(), into.first.end(), into.first.begin());
+  into.ranges.resize(into.first.back());
+  std::vector<std::size_t> next(into.first);
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
+    if (const ProcessIndex process = process_of(range); process != kNone) into.ranges[next[process]++] = range;
+  into.read = true;
+}
+
+const NestedRanges& RangeNesting::of(RangeKind kind, ProcessIndex process) const {
+  Kind& known = kinds_[kind == RangeKind::kAnnotation ? 0 : 1];
+  if (!known.read) read(kind, known);
+  if (known.process == process) return known.nested;
+  known.process = process;
+  known.nested = {};
+  if (process >= timeline_.processes.size()) return known.nested;
+  const std::span<const RangeIndex> ranges(known.ranges);
+  known.nested = nest_ranges(
+      timeline_, ranges.subspan(known.first[process], known.first[process + std::size_t{1}] - known.first[process]));
+  return known.nested;
 }
 
 std::vector<RangeIndex> owners_of(const Timeline& timeline, const NestedRanges& nested,

@@ -63,7 +63,7 @@ TEST_CASE("ranges have what was allocated and freed in them, and the peak inside
   CHECK(places[0].level.back() == 0);
   CHECK(places[0].all.allocations == 4);
 
-  auto ranges = by_name(timeline, memory_of_ranges(timeline, places[0], RangeKind::kAnnotation));
+  auto ranges = by_name(timeline, memory_of_ranges(RangeNesting(timeline), places[0], RangeKind::kAnnotation));
   REQUIRE(ranges.size() == 3);
   CHECK(ranges["step"].inclusive.allocated_bytes == 3600);
   CHECK(ranges["step"].inclusive.freed_bytes == 3200);  // the other thread's free is in no range
@@ -80,7 +80,7 @@ TEST_CASE("ranges have what was allocated and freed in them, and the peak inside
   CHECK(ranges["backward"].above_begin == 2000);
   CHECK(ranges["backward"].inclusive.delta_bytes() == 0);
 
-  auto operators = by_name(timeline, memory_of_ranges(timeline, places[0], RangeKind::kOperator));
+  auto operators = by_name(timeline, memory_of_ranges(RangeNesting(timeline), places[0], RangeKind::kOperator));
   REQUIRE(operators.size() == 1);
   CHECK(operators["aten::mm"].inclusive.allocated_bytes == 600);
   CHECK(operators["aten::mm"].above_begin == 600);
@@ -89,7 +89,7 @@ TEST_CASE("ranges have what was allocated and freed in them, and the peak inside
 TEST_CASE("the peak consists of the blocks that were there, by what allocated them", "[analysis]") {
   SECTION("by range and operator") {
     const Timeline timeline = training_step();
-    const PeakComposition peak = peak_composition(timeline, memory_of_places(timeline)[0]);
+    const PeakComposition peak = peak_composition(RangeNesting(timeline), memory_of_places(timeline)[0]);
     CHECK(lines_of(timeline, peak.by_range) == Lines{"backward 2000 in 1", "step 1000 in 1", "forward 400 in 1"});
     CHECK(lines_of(timeline, peak.by_operator) == Lines{" 3000 in 2", "aten::mm 400 in 1"});
     CHECK(peak.earlier_bytes == 0);
@@ -104,7 +104,7 @@ TEST_CASE("the peak consists of the blocks that were there, by what allocated th
     CHECK(places[0].peak_bytes == 5300);
     CHECK(places[0].peak_reserved == 8192);
     CHECK(places[0].unused_reserved == 8192 - 5300);
-    const PeakComposition peak = peak_composition(timeline, places[0]);
+    const PeakComposition peak = peak_composition(RangeNesting(timeline), places[0]);
     CHECK(lines_of(timeline, peak.by_range) == Lines{"step 300 in 1"});
     CHECK(peak.earlier_bytes == 5000);
   }
@@ -114,7 +114,7 @@ TEST_CASE("the peak consists of the blocks that were there, by what allocated th
     builder.memory(kAllocate, 5, 0x10, 300).in_memory(300);
     builder.memory(kAllocate, 15, 0x10, 400).in_memory(400);
     const Timeline timeline = builder.build();
-    const PeakComposition peak = peak_composition(timeline, memory_of_places(timeline)[0]);
+    const PeakComposition peak = peak_composition(RangeNesting(timeline), memory_of_places(timeline)[0]);
     CHECK(lines_of(timeline, peak.by_range) == Lines{"b 400 in 1"});
   }
 }
@@ -129,7 +129,7 @@ TEST_CASE("a peak from before the first event has no event that led to it", "[an
   CHECK(places[0].events_to_peak() == 1);
   CHECK(places[1].peak_bytes == 1000);
   CHECK(places[1].events_to_peak() == 0);
-  const PeakComposition peak = peak_composition(timeline, places[1]);
+  const PeakComposition peak = peak_composition(RangeNesting(timeline), places[1]);
   CHECK(peak.earlier_bytes == 1000);
   CHECK(peak.by_range.empty());
   CHECK(PlaceMemory().events_to_peak() == 0);
@@ -155,7 +155,8 @@ TEST_CASE("each device and process has a memory of its own", "[analysis]") {
   CHECK(places[1].place == MemoryPlace{ProcessIndex{0}, 1});
   CHECK(places[1].peak_bytes == 64);
   CHECK(places[2].place == MemoryPlace{ProcessIndex{1}, 0});
-  CHECK(memory_of_ranges(timeline, places[2], RangeKind::kAnnotation).empty());  // the range is the other process's
+  CHECK(memory_of_ranges(RangeNesting(timeline), places[2], RangeKind::kAnnotation)
+            .empty());  // the range is the other process's
 }
 
 TEST_CASE("a leak is growth from the end of a step to the end of the next", "[analysis]") {
@@ -179,12 +180,12 @@ TEST_CASE("instances are rows of their own, and a range inside its like adds not
   builder.memory(kAllocate, 20, 0x1, 8).memory(kAllocate, 60, 0x2, 4);
   const Timeline timeline = builder.build();
   const PlaceMemory place = memory_of_places(timeline)[0];
-  const std::vector<RangeMemory> named = memory_of_ranges(timeline, place, RangeKind::kAnnotation);
+  const std::vector<RangeMemory> named = memory_of_ranges(RangeNesting(timeline), place, RangeKind::kAnnotation);
   REQUIRE(named.size() == 1);
   CHECK(named[0].count == 2);
   CHECK(named[0].inclusive.allocated_bytes == 12);
   CHECK(named[0].exclusive.allocated_bytes == 12);
-  const std::vector<RangeMemory> each = memory_of_ranges(timeline, place, RangeKind::kAnnotation, true);
+  const std::vector<RangeMemory> each = memory_of_ranges(RangeNesting(timeline), place, RangeKind::kAnnotation, true);
   REQUIRE(each.size() == 2);
   CHECK(each[0].inclusive.allocated_bytes == 12);
   CHECK(each[1].inclusive.allocated_bytes == 8);
@@ -199,8 +200,8 @@ TEST_CASE("numbers that no program has overflow nothing", "[analysis]") {
   const Timeline timeline = builder.build();
   const std::vector<PlaceMemory> places = memory_of_places(timeline);
   CHECK(places[0].all.allocations == 3);
-  CHECK(memory_of_ranges(timeline, places[0], RangeKind::kAnnotation).size() == 1);
-  (void)peak_composition(timeline, places[0]);
+  CHECK(memory_of_ranges(RangeNesting(timeline), places[0], RangeKind::kAnnotation).size() == 1);
+  (void)peak_composition(RangeNesting(timeline), places[0]);
 }
 
 TEST_CASE("figures of ranges equal those of a slow, obvious count", "[analysis][property]") {
@@ -227,7 +228,7 @@ TEST_CASE("figures of ranges equal those of a slow, obvious count", "[analysis][
     const PlaceMemory place = memory_of_places(timeline)[0];
     const AllocatorEventTable& memory = timeline.allocator_events;
     const RangeTable& ranges = timeline.ranges;
-    auto found = by_name(timeline, memory_of_ranges(timeline, place, RangeKind::kAnnotation));
+    auto found = by_name(timeline, memory_of_ranges(RangeNesting(timeline), place, RangeKind::kAnnotation));
     std::int64_t exclusive = 0;
     std::int64_t outside = 0;
     for (std::size_t row = 0; row < memory.size(); ++row) {
@@ -258,5 +259,58 @@ TEST_CASE("figures of ranges equal those of a slow, obvious count", "[analysis][
       exclusive += row->second.exclusive.allocated_bytes;
     }
     CHECK(exclusive + outside == place.all.allocated_bytes);
+  }
+}
+
+TEST_CASE("ranges of each process nest among themselves, in whatever order processes are asked for", "[analysis]") {
+  TimelineBuilder builder;
+  builder.range("outer", 0, 100).on_process(2).range("other", 5, 95).on_process(1).range("inner", 10, 20);
+  builder.range("aten::mm", 12, 14).of_kind(RangeKind::kOperator);
+  const Timeline timeline = builder.build();
+  const RangeNesting nesting(timeline);
+  const auto rows_of = [&](RangeKind kind, std::uint32_t process) {
+    const NestedRanges& nested = nesting.of(kind, ProcessIndex(process));
+    Lines lines;
+    for (std::size_t i = 0; i < nested.order.size(); ++i)
+      lines.push_back(
+          std::string(timeline.text(timeline.ranges.name[nested.order[i]])) + " in " +
+          (nested.parent[i] == kNone ? "none" : std::string(timeline.text(timeline.ranges.name[nested.parent[i]]))));
+    return lines;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(rows_of(RangeKind::kAnnotation, 0) == Lines{"outer in none", "inner in outer"});
+    CHECK(rows_of(RangeKind::kAnnotation, 1) == Lines{"other in none"});
+    CHECK(rows_of(RangeKind::kOperator, 0) == Lines{"aten::mm in none"});
+    CHECK(rows_of(RangeKind::kAnnotation, 2).empty());  // there is no such process
+  }
+}
+
+TEST_CASE("bytes between two times equal those of a slow, obvious count", "[analysis][property]") {
+  std::mt19937_64 random(property_seed("memory by time"));
+  const auto pick = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  for (int round = 0; round < repeats(200); ++round) {
+    TimelineBuilder builder;
+    builder.range("r", 0, 1);
+    for (std::int64_t events = pick(60); events > 0; --events)
+      builder.memory(pick(2) == 0 ? kAllocate : kFree, pick(100), 1, static_cast<std::uint64_t>(pick(1000)),
+                     pick(2) == 0 ? -1 : 0);
+    const Timeline timeline = builder.build();
+    const AllocatorEventTable& memory = timeline.allocator_events;
+    MemoryByTime by_time(timeline);
+    CHECK(by_time.empty() == memory.empty());
+    for (int asked = 0; asked < 50; ++asked) {
+      const std::int64_t begin = pick(110) - 5, end = pick(110) - 5;
+      AllocatedBytes expected;
+      for (std::size_t row = 0; row < memory.size(); ++row) {
+        if (memory.time_ns[row] < begin || memory.time_ns[row] > end) continue;
+        const auto bytes = static_cast<std::int64_t>(memory.bytes[row]);
+        (memory.device[row] < 0 ? expected.host : expected.device) += memory.action[row] == kAllocate ? bytes : -bytes;
+      }
+      const AllocatedBytes found = by_time.between(begin, end);
+      CHECK(found.host == expected.host);
+      CHECK(found.device == expected.device);
+    }
   }
 }

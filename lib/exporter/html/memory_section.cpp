@@ -71,8 +71,8 @@ class MemorySection {
  private:
   /// The name of the innermost range of each event, as a small number.
   void find_owners() {
-    const analysis::NestedRanges nested =
-        analysis::nest_ranges(timeline_, RangeKind::kAnnotation, place_.place.process);
+    const analysis::RangeNesting nesting(timeline_);
+    const analysis::NestedRanges& nested = nesting.of(RangeKind::kAnnotation, place_.place.process);
     std::map<StringId, std::uint32_t> numbers;
     for (const RangeIndex range : analysis::owners_of(timeline_, nested, place_.rows)) {
       const StringId name = range == kNone ? StringId::kEmpty : timeline_.ranges.name[range];

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxFrames = 64;
 class Frames {
  public:
   Frames(const Timeline& timeline, Pickle& out)
-      : timeline_(timeline), out_(out), parent_(timeline.ranges.size(), kNone) {}
+      : timeline_(timeline), nesting_(timeline), out_(out), parent_(timeline.ranges.size(), kNone) {}
 
   /// Before events of that place are written.
   void enter(const PlaceMemory& place) {
@@ -51,7 +51,7 @@ class Frames {
 
  private:
   std::vector<RangeIndex> owners(const PlaceMemory& place, RangeKind kind) {
-    const NestedRanges nested = analysis::nest_ranges(timeline_, kind, place.place.process);
+    const NestedRanges& nested = nesting_.of(kind, place.place.process);
     for (std::size_t i = 0; i < nested.order.size(); ++i) parent_[nested.order[i]] = nested.parent[i];
     return analysis::owners_of(timeline_, nested, place.rows);
   }
@@ -69,6 +69,7 @@ class Frames {
   }
 
   const Timeline& timeline_;
+  analysis::RangeNesting nesting_;
   Pickle& out_;
   std::vector<RangeIndex> parent_;  // of each range, among those of its kind
   std::vector<RangeIndex> annotations_, operators_;

@@ -59,8 +59,9 @@ Result<Table> make_memory(const ProjectedTimeline& projected, const ViewOptions&
   columns.count("Allocations", figure(kAll, &MemoryFigures::allocations)).if_room(3);
   Table table = columns.table();
   const RangeKind kind = projected.projection_options().annotations ? RangeKind::kAnnotation : RangeKind::kOperator;
+  const analysis::RangeNesting nesting(timeline);
   for (const PlaceMemory& place : memory_of_places(timeline)) {
-    std::vector<RangeMemory> ranges = memory_of_ranges(timeline, place, kind, options.instances);
+    std::vector<RangeMemory> ranges = memory_of_ranges(nesting, place, kind, options.instances);
     if (!options.instances) {
       std::stable_sort(ranges.begin(), ranges.end(), [](const RangeMemory& a, const RangeMemory& b) {
         return std::pair(a.above_begin, a.inclusive.allocated_bytes) >
@@ -94,8 +95,9 @@ Result<Table> make_memory_peak(const ProjectedTimeline& projected, const ViewOpt
   };
   columns.timestamp("Peak at", peak_at).if_room(1);
   Table table = columns.table();
+  const analysis::RangeNesting nesting(timeline);
   for (const PlaceMemory& place : memory_of_places(timeline)) {
-    const analysis::PeakComposition peak = peak_composition(timeline, place);
+    const analysis::PeakComposition peak = peak_composition(nesting, place);
     const std::string memory = name_of_place(timeline, place.place);
     const auto add = [&](std::string_view by, std::string_view kind, std::int64_t bytes, std::uint64_t blocks) {
       columns.add_row(table, {by, kind, bytes, blocks, memory, place});
