@@ -332,7 +332,7 @@ void RunReader::read_memory() {
   const auto most = std::max_element(places.begin(), places.end(),
                                      [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   if (most == places.end()) return;
-  const analysis::PeakComposition peak = analysis::peak_composition(timeline_, *most);
+  const analysis::PeakComposition peak = analysis::peak_composition(analysis::RangeNesting(timeline_), *most);
   // A step has another name in each run.
   const auto name_of = [this](const analysis::PeakShare& share) {
     const std::string_view name = timeline_.text(share.range);
