@@ -94,11 +94,10 @@ rf_status rf_query_open(const char* const* inputs, size_t count, const rf_query_
                         rf_query** query) noexcept {
   if (query == nullptr) return capi::null_argument(__func__, "query");
   *query = nullptr;
-  if (inputs == nullptr && count != 0) return capi::null_argument(__func__, "inputs");
-  for (std::size_t i = 0; i < count; ++i)
-    if (inputs[i] == nullptr) return capi::null_argument(__func__, "inputs, one of them");
   return capi::guarded(__func__, [&, function = __func__] {
-    return open_query(function, std::vector<std::string>(inputs, inputs + count), options, query);
+    std::vector<std::string> paths;
+    const rf_status status = capi::read_texts(function, "inputs", inputs, count, paths);
+    return status == RF_STATUS_OK ? open_query(function, paths, options, query) : status;
   });
 }
 

@@ -109,11 +109,10 @@ rf_status rf_report_job(const char* const* inputs, size_t count, const rf_report
                         rf_text** report) noexcept {
   if (report == nullptr) return capi::null_argument(__func__, "report");
   *report = nullptr;
-  if (inputs == nullptr && count != 0) return capi::null_argument(__func__, "inputs");
-  for (std::size_t i = 0; i < count; ++i)
-    if (inputs[i] == nullptr) return capi::null_argument(__func__, "inputs, one of them");
   return capi::guarded(__func__, [&, function = __func__] {
-    return write_text(function, std::vector<std::string>(inputs, inputs + count), options, report);
+    std::vector<std::string> paths;
+    const rf_status status = capi::read_texts(function, "inputs", inputs, count, paths);
+    return status == RF_STATUS_OK ? write_text(function, paths, options, report) : status;
   });
 }
 

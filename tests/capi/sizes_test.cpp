@@ -132,6 +132,25 @@ TEST_CASE("structs of every size are taken by the rules", "[capi]") {
         const_cast<rf_chrome_options*>(given)->replace = true;
         return rf_export_chrome_trace(capture.c_str(), exported.c_str(), given, nullptr);
       }));
+  check_options(options<rf_diff_options>(
+      "diff", UP_TO(rf_diff_options, reserved), rf_diff_options_init, [&](const rf_diff_options* given) {
+        rf_text* text = nullptr;
+        const rf_status status = rf_diff(capture.c_str(), capture.c_str(), given, &text);
+        rf_text_free(text);
+        return status;
+      }));
+  rf_gate* gate = nullptr;
+  const char* const path = capture.c_str();
+  check_options(options<rf_gate_options>("gate", UP_TO(rf_gate_options, strict), rf_gate_options_init,
+                                         [&](const rf_gate_options* given) {
+                                           rf_gate_free(gate);
+                                           return rf_gate_run(&path, 1, &path, 1, given, &gate);
+                                         }));
+  rf_gate_free(gate);
+  REQUIRE(rf_gate_run(&path, 1, &path, 1, nullptr, &gate) == RF_STATUS_OK);
+  check_result(result<rf_gate_check>("gate check", UP_TO(rf_gate_check, is_share),
+                                     [&](rf_gate_check* out) { return rf_gate_check_at(gate, 0, out); }));
+  rf_gate_free(gate);
   const std::string trace = folder.file("a.pftrace");
   check_options(options<rf_perfetto_options>("perfetto", UP_TO(rf_perfetto_options, max_memory_bytes),
                                              rf_perfetto_options_init, [&](const rf_perfetto_options* given) {

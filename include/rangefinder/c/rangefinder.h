@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rangefinder/c/base.h>
+#include <rangefinder/c/compare.h>
 #include <rangefinder/c/export.h>
 #include <rangefinder/c/health.h>
 #include <rangefinder/c/query.h>

@@ -16,9 +16,11 @@ extern "C" {
 #endif
 
 typedef enum rf_report_format {
-  RF_REPORT_TEXT = 0,  ///< aligned columns for people
-  RF_REPORT_CSV = 1,   ///< exact numbers, units in the header
-  RF_REPORT_JSON = 2   ///< one object with schema_version
+  RF_REPORT_TEXT = 0,      ///< aligned columns for people
+  RF_REPORT_CSV = 1,       ///< exact numbers, units in the header; not of rf_gate_text
+  RF_REPORT_JSON = 2,      ///< one object with schema_version
+  RF_REPORT_MARKDOWN = 3,  ///< GitHub-flavoured tables; of rf_diff and rf_gate_text
+  RF_REPORT_JUNIT = 4      ///< JUnit XML; of rf_gate_text
 } rf_report_format;
 
 /// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp, but for `peaks`,
