@@ -29,7 +29,7 @@ TYPES = {
     "int64_t*": ctypes.POINTER(ctypes.c_int64), "uint64_t*": ctypes.POINTER(ctypes.c_uint64),
     "rf_value": _abi.Value, "rf_suspended_range": _abi.SuspendedRange,
 }
-for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_doctor", "rf_query", "rf_rows",
+for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_gate", "rf_key_averages", "rf_capture", "rf_doctor", "rf_query", "rf_rows",
              "rf_operator_recording", "rf_collective_recording", "rf_memory_recording"):
     TYPES[name + "*"] = ctypes.c_void_p
     TYPES[name + "**"] = ctypes.POINTER(ctypes.c_void_p)

@@ -94,6 +94,16 @@ class ReportFormat(enum.IntEnum):
     TEXT = 0
     CSV = 1
     JSON = 2
+    MARKDOWN = 3
+    JUNIT = 4
+
+
+class GateVerdict(enum.IntEnum):
+    """What a gate, or one of its checks, says."""
+
+    PASS = 0  #: within the limit, and not by chance
+    REGRESSION = 1  #: past the limit, and not by chance
+    CANNOT_TELL = 2  #: the data do not decide; more runs would
 
 
 class KeyAveragesOrder(enum.IntEnum):
@@ -126,6 +136,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_perfetto_gpu": PerfettoGpu,
     "rf_snapshot_moment": SnapshotMoment,
     "rf_report_format": ReportFormat,
+    "rf_gate_verdict": GateVerdict,
     "rf_key_averages_order": KeyAveragesOrder,
     "rf_doctor_state": DoctorState,
 }
@@ -456,6 +467,59 @@ class ReportView(ctypes.Structure):
     ]
 
 
+class DiffOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("top", c_uint64),
+        ("width", c_uint64),
+        ("max_memory_bytes", c_uint64),
+        ("format", c_uint32),
+        ("attribution", c_uint32),
+        ("annotations", c_bool),
+        ("operators", c_bool),
+        ("strict", c_bool),
+        ("utf8", c_bool),
+        ("colour", c_bool),
+        ("terminal", c_bool),
+        ("reserved", c_bool * 2),
+    ]
+
+
+class GateOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rules", POINTER(c_char_p)),
+        ("rule_count", c_size_t),
+        ("confidence", c_double),
+        ("assumed_run_spread", c_double),
+        ("max_memory_bytes", c_uint64),
+        ("attribution", c_uint32),
+        ("other_hardware", c_bool),
+        ("annotations", c_bool),
+        ("operators", c_bool),
+        ("strict", c_bool),
+    ]
+
+
+class GateCheck(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rule", c_char_p),
+        ("metric", c_char_p),
+        ("statistic", c_char_p),
+        ("unit", c_char_p),
+        ("reason", c_char_p),
+        ("baseline", c_double),
+        ("candidate", c_double),
+        ("limit", c_double),
+        ("change", c_double),
+        ("change_low", c_double),
+        ("change_high", c_double),
+        ("verdict", c_uint32),
+        ("is_share", c_bool),
+    ]
+
+
 class QueryOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -593,6 +657,9 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_html_report": HtmlReport,
     "rf_report_options": ReportOptions,
     "rf_report_view": ReportView,
+    "rf_diff_options": DiffOptions,
+    "rf_gate_options": GateOptions,
+    "rf_gate_check": GateCheck,
     "rf_query_options": QueryOptions,
     "rf_operator_group": OperatorGroup,
     "rf_capture_facts": CaptureFacts,
@@ -704,6 +771,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_report_job": (c_int, [POINTER(c_char_p), c_size_t, POINTER(ReportOptions), NEW_HANDLE]),
     "rf_report_view_count": (c_size_t, []),
     "rf_report_view_at": (c_int, [c_size_t, POINTER(ReportView)]),
+    "rf_diff_options_init": (c_int, [POINTER(DiffOptions), c_size_t]),
+    "rf_diff": (c_int, [c_char_p, c_char_p, POINTER(DiffOptions), NEW_HANDLE]),
+    "rf_gate_options_init": (c_int, [POINTER(GateOptions), c_size_t]),
+    "rf_gate_run": (c_int, [POINTER(c_char_p), c_size_t, POINTER(c_char_p), c_size_t, POINTER(GateOptions), NEW_HANDLE]),
+    "rf_gate_get_verdict": (c_uint32, [HANDLE]),
+    "rf_gate_check_count": (c_size_t, [HANDLE]),
+    "rf_gate_check_at": (c_int, [HANDLE, c_size_t, POINTER(GateCheck)]),
+    "rf_gate_text": (c_int, [HANDLE, c_uint32, NEW_HANDLE]),
+    "rf_gate_free": (None, [HANDLE]),
+    "rf_baseline_save": (c_int, [POINTER(c_char_p), c_size_t, c_char_p, c_bool, POINTER(GateOptions)]),
     "rf_query_options_init": (c_int, [POINTER(QueryOptions), c_size_t]),
     "rf_query_open": (c_int, [POINTER(c_char_p), c_size_t, POINTER(QueryOptions), NEW_HANDLE]),
     "rf_query_run": (c_int, [HANDLE, c_char_p, POINTER(QueryOptions), NEW_HANDLE]),
@@ -815,7 +892,7 @@ _NAMES = {
     "capture_inspect": "inspect", "capture_repair": "repair", "chrome_options_init": "export_chrome_trace",
     "collective_options_init": "torch.CollectiveRecording", "collective_recording_start": "torch.CollectiveRecording",
     "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
-    "device_memory_snapshot": "torch.memory_snapshot", "doctor_run": "doctor",
+    "device_memory_snapshot": "torch.memory_snapshot", "baseline_save": "save_baseline", "diff_options_init": "diff", "doctor_run": "doctor",
     "export_memory_snapshot_with": "export_memory_snapshot", "html_options_init": "export_html",
     "host_memory_get": "torch.host_memory",
     "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
@@ -829,7 +906,7 @@ _NAMES = {
     "perfetto_options_init": "export_perfetto_trace",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
-             "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor", "query_": "query", "rows_": "query"}
+             "gate_": "gate", "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor", "query_": "query", "rows_": "query"}
 
 
 def _name_in_python(function: str) -> str:
