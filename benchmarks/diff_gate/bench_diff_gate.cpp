@@ -225,6 +225,8 @@ int main(int argc, char** argv) {
                          {"--runs", &options.runs},
                          {"--percent", &options.percent},
                          {"--seed", &options.seed}});
+  if (options.pool.empty())
+    return std::printf("bench_diff_gate: nothing is measured without --pool: see README.md beside it\n"), 0;
   constexpr std::uint64_t kLimit = std::uint64_t{4} << 30;
   const Result<Runs> pool = read_baseline_file(options.pool, kLimit);
   if (!pool) return fail(pool.error());
