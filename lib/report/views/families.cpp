@@ -15,7 +15,7 @@ namespace {
 
 using analysis::FamilyTotal;
 
-CellText range_of(const FamilyTotal& row) {
+CellText range_text(const FamilyTotal& row) {
   if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
   return row.range;
 }
@@ -51,7 +51,7 @@ Result<Table> make_families(const ProjectedTimeline& projected, const ViewOption
                                          : analysis::family_totals(timeline, families);
   const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
   ColumnsOf<Row> columns(timeline);
-  if (by_range) columns.text("Range", range_of).naming_rows();
+  if (by_range) columns.text("Range", range_text).naming_rows();
   columns.text("Family", [](const Row& row) { return analysis::word_of(row.family); });
   columns.count("GPU ops", &Row::ops);
   columns.time("GPU sum", &Row::gpu_sum_ns);
