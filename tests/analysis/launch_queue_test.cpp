@@ -78,9 +78,9 @@ TEST_CASE("a stream starves while nothing waits and nothing runs, unless the hos
     CHECK(queue_of(builder.build()).lengths.starved_ns == 75);
   }
   SECTION("and not what runs on by itself, as work whose launch is not known") {
-    builder.without_launch(99).kernel(110, 120);
+    builder.without_launch(99).kernel(110, 120).launch(200).kernel(210, 220);
     CHECK(text_of(queue_of(builder.build()).lengths) ==
-          "total 120 empty 110 idle 90 starved 0 mean 8 p50 0 p95 1 max 1");
+          "total 220 empty 200 idle 170 starved 80 mean 9 p50 0 p95 1 max 1");
   }
   SECTION("time that was not recorded is not counted") {
     builder.launch(100).kernel(110, 120).window(0, 30).window(90, 200);
