@@ -63,16 +63,17 @@ TEST_CASE("the view critical_path is of all steps, by range, operator or step", 
   CHECK(has(path_report("steps", "operator"), "\naten::add,30,23.1,1,30,15\n"));
   const std::string by_step = path_report("all", "step");
   CHECK(has(by_step,
-            "Step,Begin (ns),Length (ns),Host (ns),Launch latency (ns),Computation (ns),Synchronisation (ns)\n"));
-  CHECK(has(by_step, "\n,0,130,55,4,66,5\n"));
-  CHECK(has(path_report("steps", "step"), "\n1,100,30,30,0,0,0\n"));
+            "Step,Begin (ns),Length (ns),Host (ns),Input (ns),CUDA call (ns),Launch latency (ns),Computation (ns),"
+            "Communication (ns),Copy (ns),Stream delay (ns),Synchronisation (ns),Thread wait (ns),Unknown (ns)\n"));
+  CHECK(has(by_step, "\n,0,130,55,0,0,4,66,0,0,0,5,0,0\n"));
+  CHECK(has(path_report("steps", "step"), "\n1,100,30,30,0,0,0,0,0,0,0,0,0,0\n"));
 }
 
 TEST_CASE("the view critical_path lists segments in order of time", "[report]") {
   const std::string csv = path_report("range:forward", "", true);
-  CHECK(has(csv, "Begin (ns),Length (ns),Reason,Operation,Range,Thread\n0,10,host,,forward,1\n"));
-  CHECK(has(csv, "\n14,66,computation,gemm,forward,\n80,5,synchronisation,cudaDeviceSynchronize,forward,1\n"));
-  CHECK(has(path_report("time:20..60", "", true), "\n20,40,computation,gemm,forward,\n"));
+  CHECK(has(csv, "Begin (ns),Length (ns),Reason,Operation,Operator,Range,Thread\n0,10,host,,,forward,1\n"));
+  CHECK(has(csv, "\n14,66,computation,gemm,,forward,\n80,5,synchronisation,cudaDeviceSynchronize,,forward,1\n"));
+  CHECK(has(path_report("time:20..60", "", true), "\n20,40,computation,gemm,,forward,\n"));
 }
 
 TEST_CASE("the view critical_path says what it does not have", "[report]") {

@@ -83,11 +83,20 @@ class Lags {
     }
   }
 
+  /// A call that copies from memory that is not pinned copies it itself first.
+  bool began_in_its_call(NodeIndex node) const noexcept {
+    const Timeline& timeline = *graph_.timeline;
+    const ActivityIndex activity(graph_.subject[node]);
+    const CallIndex call = timeline.launches.call[timeline.activities.launch[activity]];
+    return call < timeline.calls.size() && graph_.begin_ns[node] < clamped(timeline.calls.end_ns[call]);
+  }
+
   CriticalReason reason_of(NodeIndex node, const Edge& edge) const noexcept {
     const bool usual = edge.lag_ns <= usual_gap_ns_;
     switch (edge.kind) {
       case EdgeKind::kLaunch:
-        return usual ? CriticalReason::kLaunchLatency : CriticalReason::kUnknown;
+        if (usual) return CriticalReason::kLaunchLatency;
+        return began_in_its_call(node) ? CriticalReason::kCall : CriticalReason::kUnknown;
       case EdgeKind::kStream:
       case EdgeKind::kGraph:
       case EdgeKind::kEvent:

@@ -73,7 +73,7 @@ Result<Chosen> choose(const Timeline& timeline, const CriticalPathGraph& graph, 
   if (of.starts_with("step:")) {
     const auto number = number_of(of.substr(5));
     if (!number) return bad_window(of);
-    std::erase_if(chosen.windows, [&](const CriticalWindow& one) { return one.step != *number; });
+    std::erase_if(chosen.windows, [wanted = *number](const CriticalWindow& one) { return one.step != wanted; });
     chosen.name = "step " + std::to_string(*number);
   } else if (!of.empty() && of != "steps") {
     return bad_window(of);

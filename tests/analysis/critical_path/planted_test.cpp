@@ -218,6 +218,16 @@ TEST_CASE("a copy to pageable memory holds its call until it is done", "[critica
         "host 65-70 [after]\n");
 }
 
+TEST_CASE("a call that prepares its copy for long is what took the time", "[critical_path]") {
+  TimelineBuilder builder;
+  builder.launch_call("cudaMemcpyAsync", 0, 400'000).memcpy(300'000, 350'000, 4, 1);
+  builder.timeline().copy_details.back().source_memory = 1;
+  CHECK(whole_path(builder.build()) ==
+        "CUDA call 0-300000 memcpy\n"
+        "copy 300000-350000 memcpy\n"
+        "synchronisation 350000-400000 cudaMemcpyAsync\n");
+}
+
 TEST_CASE("input has its own reason", "[critical_path]") {
   TimelineBuilder builder;
   builder.range("dataloader", 0, 50).range("forward", 50, 60).launch_call("cudaMalloc", 60, 65);
