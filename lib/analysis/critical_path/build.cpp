@@ -93,7 +93,6 @@ class Builder {
         reason = CriticalReason::kCommunication;
       graph().add(NodeKind::kActivity, reason, row, begin_of(timeline_, row), end_of(timeline_, row));
     }
-    graph().first_extra = graph().size();
   }
 
   void add_wait_edges() {
