@@ -308,7 +308,7 @@ class Verbs(CommandTest):
         self.assertIn("nothing is different", text)
         self.write("before.json", STEPS_OF % 30)
         self.write("after.json", STEPS_OF % 50)
-        self.assertIn("+20.00 us", self.succeeds("diff", "before.json", "after.json").out)
+        self.assertRegex(self.succeeds("diff", "before.json", "after.json").out, r"forward +30.00 us +50.00 us +20.00 us")
         found = json.loads(self.succeeds("diff", "before.json", "after.json", "--json").out)
         self.assertEqual(found["schema_version"], 2)
         row = next(row for row in found["rows"] if row["name"] == "forward")
