@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compare/difference.hpp"
 
+#include "base/quantile.hpp"
 #include "compare/compared_side.hpp"
 #include "compare/divided_rows.hpp"
 #include "compare/gate_rule.hpp"
@@ -165,7 +166,8 @@ class Differences {
   }
 
   void name(SubjectKind kind, std::uint32_t row, TimeDifference& out) const {
-    const auto [in_baseline, in_candidate] = rows_.sides_of(kind, row);
+    const std::uint32_t in_baseline = rows_.sides_of(kind, row).first;
+    const std::uint32_t in_candidate = rows_.sides_of(kind, row).second;
     if (in_baseline == kNone) out.change = PathChange::kNew;
     if (in_candidate == kNone) out.change = PathChange::kGone;
     const auto text = [&](const std::vector<std::string>& baseline, const std::vector<std::string>& candidate) {
@@ -206,11 +208,10 @@ double mean_of_values(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// By nearest rank; `values` in any order, not empty.
+/// `values` in any order, not empty.
 double quantile_of(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(share * last + 0.5)];
+  return base::quantile(values, share);
 }
 
 FigureUnit unit_of(MetricUnit unit) noexcept {

@@ -26,7 +26,7 @@ std::int64_t to_integer(double value) noexcept {
 }
 
 /// "+1.300 ms"
-std::string with_sign(std::string text, bool is_positive) { return is_positive ? "+" + text : text; }
+std::string with_sign(const std::string& text, bool is_positive) { return is_positive ? "+" + text : text; }
 
 std::string text_of(FigureUnit unit, double value) {
   switch (unit) {

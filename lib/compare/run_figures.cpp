@@ -83,6 +83,7 @@ class RunReader {
                 [this](ActivityIndex row) {
                   return projection_.owner[row] == static_cast<std::uint32_t>(Unowned::kBefore);
                 }),
+        known_cells_(timeline.activities.size(), kNone),
         operator_numbers_(timeline.string_count()),
         family_numbers_(analysis::kKernelFamilies),
         collective_numbers_(kCollectiveKinds) {
@@ -130,6 +131,7 @@ class RunReader {
   HostPlaces places_;
   analysis::DeviceStates states_;
   RunCells cells_;
+  std::vector<std::uint32_t> known_cells_;  // by activity; kNone: not asked for yet
   Numbering operator_numbers_, family_numbers_, collective_numbers_;
   std::int64_t busy_ns_ = 0;           // of all devices
   std::int64_t busy_in_steps_ns_ = 0;  // of that
@@ -151,6 +153,8 @@ CellKey RunReader::place_of(ActivityIndex activity) {
 }
 
 std::uint32_t RunReader::cell_of(ActivityIndex activity) {
+  std::uint32_t& known = known_cells_[activity];
+  if (known != kNone) return known;
   CellKey key = place_of(activity);
   key.kernel = timeline_.activities.name[activity];
   const analysis::KernelFamily family = families_.of(activity);
@@ -163,7 +167,7 @@ std::uint32_t RunReader::cell_of(ActivityIndex activity) {
       key.collective =
           collective_numbers_.of(static_cast<std::size_t>(kind), run_.collectives, [&] { return to_string(kind); });
   }
-  return cells_.cell(key);
+  return known = cells_.cell(key);
 }
 
 ThreadIndex RunReader::launching_thread(ActivityIndex activity) const noexcept {
