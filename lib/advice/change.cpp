@@ -95,17 +95,23 @@ bool Change::skips_transfer(std::int64_t done_ns) const noexcept {
   return found != transfers_.end() && found->done_ns == done_ns;
 }
 
+double Change::share_of(ActivityIndex activity) const noexcept {
+  const auto found = std::lower_bound(activities_.begin(), activities_.end(), activity,
+                                      [](const Scaled& one, ActivityIndex wanted) { return one.activity < wanted; });
+  return found != activities_.end() && found->activity == activity ? found->share : 1;
+}
+
 double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool of_host = segment.thread != kNone;
   if (segment.is_wait) return of_host && segment.call != kNone && waits_in(segment.call) ? 0 : 1;
   if (segment.reason == CriticalReason::kSynchronisation && waits_in(segment.call)) return 0;
+  const bool before_device =
+      segment.reason == CriticalReason::kStreamDelay || segment.reason == CriticalReason::kLaunchLatency;
+  // What is not done needs no delay in front of it.
+  if (before_device && segment.activity != kNone) return share_of(segment.activity) == 0 ? 0 : 1;
   const bool of_device = segment.reason == CriticalReason::kComputation || segment.reason == CriticalReason::kCopy ||
                          segment.reason == CriticalReason::kCommunication;
-  if (of_device && segment.activity != kNone) {
-    const auto found = std::lower_bound(activities_.begin(), activities_.end(), segment.activity,
-                                        [](const Scaled& one, ActivityIndex wanted) { return one.activity < wanted; });
-    return found != activities_.end() && found->activity == segment.activity ? found->share : 1;
-  }
+  if (of_device && segment.activity != kNone) return share_of(segment.activity);
   if (segment.reason == CriticalReason::kCommunication && !of_host && segment.activity == kNone)
     return skips_transfer(segment.end_ns) ? 0 : 1;
   const std::int64_t length_ns = segment.length_ns();

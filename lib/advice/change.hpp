@@ -60,6 +60,7 @@ class Change {
     std::int64_t length_ns;
   };
   bool waits_in(CallIndex call) const noexcept;
+  double share_of(ActivityIndex activity) const noexcept;
   bool skips_transfer(std::int64_t done_ns) const noexcept;
 
   HostSpans host_;

@@ -111,6 +111,11 @@ bool Product::is_aligned() const noexcept {
   return unit == 0 || !sizes || ((*sizes)[1] % unit == 0 && (*sizes)[2] % unit == 0);
 }
 
+bool Product::has_aligned_rows() const noexcept {
+  const std::int64_t unit = alignment();
+  return unit == 0 || !sizes || (*sizes)[0] % unit == 0;
+}
+
 TensorCores tensor_cores_of(std::string_view kernel) noexcept {
   const auto has_any = [&](std::initializer_list<std::string_view> parts) {
     return std::any_of(parts.begin(), parts.end(),

@@ -31,8 +31,10 @@ struct Product {
 
   /// Elements in 16 bytes of its operands; 0: not known.
   std::int64_t alignment() const noexcept;
-  /// Whether columns and inner size are multiples of it. Rows do not matter: no operand has them innermost.
+  /// Whether columns and inner size are multiples of it. Of rows the shapes do not tell whether an operand has them
+  /// innermost: one that is transposed has.
   bool is_aligned() const noexcept;
+  bool has_aligned_rows() const noexcept;
 };
 
 TensorCores tensor_cores_of(std::string_view kernel) noexcept;

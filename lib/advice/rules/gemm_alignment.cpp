@@ -47,7 +47,7 @@ Judgement judge_gemm_alignment(Context& context) {
   for (const Product& product : products) {
     any_gemm = any_gemm || product.is_gemm;
     any_known = any_known || product.sizes;
-    if (can_be_aligned(product) && product.sizes && product.is_aligned())
+    if (can_be_aligned(product) && product.sizes && product.is_aligned() && product.has_aligned_rows())
       best[product.type] = std::max(best[product.type], rate_of(timeline, product));
   }
   Change change;
@@ -58,8 +58,11 @@ Judgement judge_gemm_alignment(Context& context) {
     const std::string_view name = timeline.text(timeline.activities.name[product.kernel]);
     const bool by_name = is_misaligned_by_name(name, product.type);
     any_known = any_known || by_name;
-    if (!can_be_aligned(product) || (product.sizes ? product.is_aligned() : !by_name)) continue;
+    if (!can_be_aligned(product)) continue;
     const double rate = rate_of(timeline, product), aligned = best[product.type];
+    // Of rows alone, the rate tells whether they matter.
+    const bool by_rows = !product.has_aligned_rows() && rate > 0 && aligned > 0;
+    if (!by_name && product.is_aligned() && !by_rows) continue;
     const double share = rate > 0 && aligned > 0 ? std::min(1.0, rate / aligned) : kAlignedShare;
     change.scale_activity(timeline, product.kernel, share);
     const std::int64_t length_ns = length_of(timeline, product.kernel);

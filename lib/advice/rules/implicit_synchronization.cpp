@@ -2,6 +2,7 @@
 #include "advice/host_causes.hpp"
 #include "advice/rule.hpp"
 #include "analysis/communication_names.hpp"
+#include "analysis/range_at.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -89,6 +90,27 @@ bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   return frames.are_steps();
 }
 
+/// What the host does with what it waited for, in the range in which it did, until it launches again.
+void skip_use_of_values(Context& context, const std::vector<std::size_t>& waits, Change& change) {
+  const Timeline& timeline = context.timeline();
+  std::vector<std::vector<std::int64_t>> launches(timeline.threads.size());
+  for (std::size_t row = 0; row < timeline.launches.size(); ++row)
+    if (timeline.launches.thread[row] < launches.size())
+      launches[timeline.launches.thread[row]].push_back(timeline.launches.time_ns[row]);
+  for (std::vector<std::int64_t>& times : launches) std::sort(times.begin(), times.end());
+  std::vector<analysis::HostMoment> moments;
+  for (const std::size_t i : waits) moments.push_back({context.waits()[i].thread, context.waits()[i].begin_ns});
+  const std::vector<RangeIndex> ranges = analysis::ranges_at(timeline, {Attribution::kLaunch, true, false}, moments);
+  for (std::size_t at = 0; at < waits.size(); ++at) {
+    const analysis::Wait& wait = context.waits()[waits[at]];
+    if (ranges[at] == kNone) continue;
+    const std::vector<std::int64_t>& times = launches[wait.thread];
+    const auto next = std::lower_bound(times.begin(), times.end(), wait.end_ns);
+    const std::int64_t end_ns = timeline.ranges.end_ns[ranges[at]];
+    change.skip_host(wait.thread, wait.end_ns, next != times.end() ? std::min(*next, end_ns) : end_ns);
+  }
+}
+
 }  // namespace
 
 Judgement judge_implicit_synchronization(Context& context) {
@@ -102,24 +124,25 @@ Judgement judge_implicit_synchronization(Context& context) {
   const std::vector<WaitCause>& causes = context.host_causes().waits;
   Change change;
   EvidenceTable evidence(context);
-  std::vector<std::size_t> counted_waits;
+  std::vector<std::size_t> skipped;
   const std::vector<std::int64_t> last_launch = last_launches(timeline);
   const PacedWaits paced(timeline);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (causes[i] != WaitCause::kProgram) continue;
     const ProcessIndex process = timeline.threads[waits[i].thread].process;
     if (waits[i].begin_ns >= last_launch[process] || paced.has(waits[i], process)) continue;
-    counted_waits.push_back(i);
     change.skip_wait(timeline, waits[i].call);
+    skipped.push_back(i);
     evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),
                       waits[i].length_ns());
   }
+  skip_use_of_values(context, skipped, change);
   // Without the waits the host would do what other rules are about while the device works. That is no gain of this one.
   Change others = without_causes(context);
   std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns != 0 && !others.empty()) gain_ns = std::min(gain_ns, context.gain_beside_ns(others, change));
   const std::int64_t least_ns =
-      waits_at_ends(context, counted_waits) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 0;
+      waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 0;
   if (gain_ns == 0 || gain_ns < least_ns) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kImplicitSynchronization, gain_ns, evidence,
