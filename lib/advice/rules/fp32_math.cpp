@@ -13,10 +13,6 @@
 namespace rangefinder::advice {
 namespace {
 
-// Half at the peaks. Kernels of 16 bits reach a larger part of their peak, as their operands have half the bytes: a
-// fifth is added, so that the bound holds.
-constexpr double kShareOfTf32 = 0.4;
-
 /// Time that the product takes in 16 bits, over that which it takes, at the peaks of both. Dense, of NVIDIA's data
 /// sheets: 16 bits against TF32 V100 -, A100 312/156, H100 989/495, B200 2250/1100 TFLOP/s; against 32-bit cores V100
 /// 125/15.7, A100 312/19.5, H100 989/67.
@@ -27,7 +23,7 @@ double share_of(const AdviceOptions& options, const DeviceInfo& device, bool is_
     const double now = options.peaks->best(device.name, "flops", is_tf32 ? "tf32" : "fp32");
     if (half > 0 && now > 0) return std::min(1.0, now / half);
   }
-  if (is_tf32) return kShareOfTf32;
+  if (is_tf32) return 0.5;
   return device.compute_major == 7 ? 1.0 / 8 : 1.0 / 16;
 }
 

@@ -139,11 +139,12 @@ Judgement judge_implicit_synchronization(Context& context) {
   skip_use_of_values(context, skipped, change);
   // Without the waits the host would do what other rules are about while the device works. That is no gain of this one.
   Change others = without_causes(context);
-  std::int64_t gain_ns = context.gain_ns(change);
-  if (gain_ns != 0 && !others.empty()) gain_ns = std::min(gain_ns, context.gain_beside_ns(others, change));
+  const std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns == 0) return Judgement::nothing();
+  const std::int64_t own_ns = others.empty() ? gain_ns : context.gain_beside_ns(others, change);
   const std::int64_t least_ns =
-      waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 0;
-  if (gain_ns == 0 || gain_ns < least_ns) return Judgement::nothing();
+      waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 1;
+  if (own_ns < least_ns) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kImplicitSynchronization, gain_ns, evidence,
       {"The host waits for the device " + counted(evidence.count(), "time") + a_step(context) + ", mostly in " +

@@ -69,9 +69,8 @@ Judgement judge_launch_bound(Context& context) {
   const std::vector<WaitCause>& causes = context.host_causes().waits;
   for (std::size_t i = 0; i < causes.size(); ++i)
     if (causes[i] == WaitCause::kProgram) others.skip_wait(timeline, context.waits()[i].call);
-  std::int64_t gain_ns = context.gain_ns(change);
-  if (gain_ns != 0 && !others.empty()) gain_ns = std::min(gain_ns, context.gain_beside_ns(others, change));
-  if (gain_ns == 0) return Judgement::nothing();
+  const std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns == 0 || (!others.empty() && context.gain_beside_ns(others, change) == 0)) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kLaunchBound, gain_ns, evidence,
       {"The device waits for the host, which makes " +
