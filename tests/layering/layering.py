@@ -23,7 +23,7 @@ import sys
 # What both halves stand on, what records, what reads; rooms that join the halves are named, not guessed.
 SHARED = {"base", "clock", "format"}
 RECORDING = {"buffer", "source", "session", "injection"}
-READING = {"capture", "timeline", "importer", "projection", "analysis", "report", "query", "exporter", "compare"}
+READING = {"capture", "timeline", "importer", "projection", "analysis", "advice", "report", "query", "exporter", "compare"}
 JOINING = {"summary", "doctor", "capi", "mcp", "bench", "cli"}
 
 CXX17 = set("""
