@@ -47,7 +47,7 @@ std::string diff(const std::string& baseline, const std::string& candidate, cons
   return written;
 }
 
-rf_diff_options defaults() {
+rf_diff_options default_diff() {
   rf_diff_options options;
   REQUIRE(rf_diff_options_init(&options, sizeof options) == RF_STATUS_OK);
   return options;
@@ -60,7 +60,7 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 TEST_CASE("C compares two runs", "[capi]") {
   const ScratchFolder folder;
   const std::string fast = write_run(folder, "fast.json", 20), slow = write_run(folder, "slow.json", 50);
-  rf_diff_options options = defaults();
+  rf_diff_options options = default_diff();
   SECTION("as text: the path that takes longer") { CHECK(has(diff(fast, slow, options), "forward")); }
   SECTION("as JSON: exact numbers") {
     options.format = RF_REPORT_JSON;
@@ -74,7 +74,7 @@ TEST_CASE("C compares two runs", "[capi]") {
     options.format = RF_REPORT_CSV;
     CHECK(has(diff(fast, slow, options), "forward"));
     options.format = RF_REPORT_MARKDOWN;
-    CHECK(has(diff(fast, slow, options), "| --"));
+    CHECK(has(diff(fast, slow, options), "|---"));
   }
   SECTION("null options are the defaults") {
     rf_text* text = nullptr;
@@ -87,7 +87,7 @@ TEST_CASE("C compares two runs", "[capi]") {
 TEST_CASE("C is told why two runs cannot be compared", "[capi]") {
   const ScratchFolder folder;
   const std::string run = write_run(folder, "run.json", 20), absent = folder.file("absent.json");
-  rf_diff_options options = defaults();
+  rf_diff_options options = default_diff();
   rf_text* text = nullptr;
   SECTION("a file that is not there") {
     CHECK(rf_diff(run.c_str(), absent.c_str(), &options, &text) == RF_STATUS_NOT_FOUND);
@@ -103,10 +103,10 @@ TEST_CASE("C is told why two runs cannot be compared", "[capi]") {
   SECTION("values that no version has") {
     options.format = RF_REPORT_MARKDOWN + 1;
     CHECK(rf_diff(run.c_str(), run.c_str(), &options, &text) == RF_STATUS_INVALID_ARGUMENT);
-    options = defaults();
+    options = default_diff();
     options.attribution = RF_ATTRIBUTION_CAPTURE + 1;
     CHECK(rf_diff(run.c_str(), run.c_str(), &options, &text) == RF_STATUS_INVALID_ARGUMENT);
-    options = defaults();
+    options = default_diff();
     options.reserved[0] = true;
     CHECK(rf_diff(run.c_str(), run.c_str(), &options, &text) == RF_STATUS_UNSUPPORTED);
   }

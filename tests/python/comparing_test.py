@@ -30,11 +30,11 @@ class Comparing(support.TestCase):
         self.assertIn("länge", text)
         found = json.loads(rangefinder.diff(self.before, self.after, format="json"))
         self.assertIn("schema_version", found)
-        rows = {row["name"]: row["fate"] for row in found["rows"] if row["by"] == "path"}
+        rows = {row["name"]: row["became"] for row in found["rows"] if row["by"] == "path"}
         self.assertEqual((rows["größe"], rows["länge"], rows["step"]), ("gone", "new", "same"))
 
     def test_formats_and_rows(self):
-        self.assertIn("| --", rangefinder.diff(self.before, self.after, format="markdown"))
+        self.assertIn("|---", rangefinder.diff(self.before, self.after, format="markdown"))
         self.assertGreater(len(rangefinder.diff(self.before, self.after)),
                            len(rangefinder.diff(self.before, self.after, top=1)))
         self.assertGreater(rangefinder.diff(self.before, self.after, format="csv").count("\n"), 3)
