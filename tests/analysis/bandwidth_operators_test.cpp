@@ -16,7 +16,7 @@ using namespace rangefinder::analysis;
 namespace {
 
 constexpr char kFloat[] = R"(["float"])";
-constexpr char kFloats[] = R"(["float", "float"])";
+constexpr char kTwoFloats[] = R"(["float", "float"])";
 
 }  // namespace
 
@@ -24,8 +24,8 @@ TEST_CASE("an elementwise operator reads its inputs and writes as much as they s
   CHECK(bandwidth_bytes("aten::relu", "[[7, 3]]", kFloat, "") == 4 * 2 * 21);
   CHECK(bandwidth_bytes("aten::relu_", "[[7, 3]]", kFloat, "") == 4 * 2 * 21);
   CHECK(bandwidth_bytes("aten::add", "[[8, 4], [4], []]", R"(["float", "float", "Scalar"])", "") == 4 * (32 + 4 + 32));
-  CHECK(bandwidth_bytes("aten::mul", "[[8, 1, 4], [5, 1]]", kFloats, "") == 4 * (32 + 5 + 8 * 5 * 4));
-  CHECK(bandwidth_bytes("aten::mul", "[[8, 4], [3]]", kFloats, "") == 0);  // they do not fit
+  CHECK(bandwidth_bytes("aten::mul", "[[8, 1, 4], [5, 1]]", kTwoFloats, "") == 4 * (32 + 5 + 8 * 5 * 4));
+  CHECK(bandwidth_bytes("aten::mul", "[[8, 4], [3]]", kTwoFloats, "") == 0);  // they do not fit
   CHECK(bandwidth_bytes("aten::addcmul_", "[[9], [9], [9], []]", R"(["float", "float", "float", "Scalar"])", "") ==
         4 * 4 * 9);
   CHECK(bandwidth_bytes("aten::add", "[[], [], []]", R"(["float", "float", "Scalar"])", "") == 4 * 3);
@@ -95,7 +95,7 @@ TEST_CASE("a reduction writes what is left of its input", "[analysis]") {
   CHECK(bandwidth_bytes("aten::sum", "[[6, 8], [], [], []]", types, R"(["", "[2]", "False", ""])") == 0);
   CHECK(bandwidth_bytes("aten::max", "[[6, 8], [], []]", R"(["float", "Scalar", "Scalar"])", R"(["", "1", "False"])") ==
         4 * 48 + 6 * (4 + 8));
-  CHECK(bandwidth_bytes("aten::max", "[[6, 8], [8]]", kFloats, "") == 4 * (48 + 8 + 48));
+  CHECK(bandwidth_bytes("aten::max", "[[6, 8], [8]]", kTwoFloats, "") == 4 * (48 + 8 + 48));
   CHECK(bandwidth_bytes("aten::argmax", "[[6, 8], [], []]", R"(["float", "", "Scalar"])", R"(["", "", "False"])") ==
         4 * 48 + 8);
   CHECK(bandwidth_bytes("aten::all", "[[6, 8]]", R"(["bool"])", "") == 48 + 1);

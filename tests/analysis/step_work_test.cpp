@@ -12,11 +12,11 @@ using rangefinder::testing::TimelineBuilder;
 
 namespace {
 
-constexpr char kShapes[] = "[[1000, 1000], [1000, 1000]]";  // 2 GFLOP
-constexpr char kFloats[] = R"(["float", "float"])";
+constexpr char kProductShapes[] = "[[1000, 1000], [1000, 1000]]";  // 2 GFLOP
+constexpr char kProductTypes[] = R"(["float", "float"])";
 constexpr char kHalves[] = R"(["c10::Half", "c10::Half"])";
 
-std::vector<StepWork> work_of(const Timeline& timeline) {
+std::vector<StepWork> step_work_of(const Timeline& timeline) {
   return work_of_steps(timeline, analyse_steps(timeline, project(timeline, {})).steps);
 }
 
@@ -25,12 +25,12 @@ std::vector<StepWork> work_of(const Timeline& timeline) {
 TEST_CASE("a step has the operations of the operators that began in it, on all threads of its process", "[analysis]") {
   TimelineBuilder builder;
   builder.step(1, 0, 100).step(2, 100, 200);
-  builder.range("aten::mm", 10, 20).given(kShapes, kFloats);
-  builder.range("aten::mm", 95, 110).given(kShapes, kFloats);  // ends in the next one
-  builder.on_thread(5).range("aten::mm", 120, 130).given(kShapes, kHalves);
-  builder.range("aten::mm", 250, 260).given(kShapes, kHalves);  // in none
-  builder.on_process(2).range("aten::mm", 130, 140).given(kShapes, kFloats);
-  const std::vector<StepWork> work = work_of(builder.build());
+  builder.range("aten::mm", 10, 20).given(kProductShapes, kProductTypes);
+  builder.range("aten::mm", 95, 110).given(kProductShapes, kProductTypes);  // ends in the next one
+  builder.on_thread(5).range("aten::mm", 120, 130).given(kProductShapes, kHalves);
+  builder.range("aten::mm", 250, 260).given(kProductShapes, kHalves);  // in none
+  builder.on_process(2).range("aten::mm", 130, 140).given(kProductShapes, kProductTypes);
+  const std::vector<StepWork> work = step_work_of(builder.build());
   REQUIRE(work.size() == 2);
   CHECK(work[0].work.all_flops() == 4e9);
   CHECK(work[1].work.all_flops() == 2e9);
@@ -56,9 +56,9 @@ TEST_CASE("utilisation is the least time of the operations by the time of the st
 
 TEST_CASE("devices of a process that worked share its step", "[analysis]") {
   TimelineBuilder builder;
-  builder.step(1, 0, 100).range("aten::mm", 10, 20).given(kShapes, kFloats);
+  builder.step(1, 0, 100).range("aten::mm", 10, 20).given(kProductShapes, kProductTypes);
   builder.on_device(0).launch(12).kernel(20, 30).on_device(3).launch(15).kernel(30, 40);
-  const std::vector<StepWork> work = work_of(builder.build());
+  const std::vector<StepWork> work = step_work_of(builder.build());
   REQUIRE(work.size() == 1);
   CHECK(work[0].devices == 2);
 }
@@ -66,6 +66,6 @@ TEST_CASE("devices of a process that worked share its step", "[analysis]") {
 TEST_CASE("without shapes no step has operations", "[analysis]") {
   TimelineBuilder builder;
   builder.step(1, 0, 100).range("aten::mm", 10, 20).given("", "");
-  builder.range("aten::relu", 30, 40).given("[[7, 3]]", kFloats);  // bytes alone
-  CHECK(work_of(builder.build()).empty());
+  builder.range("aten::relu", 30, 40).given("[[7, 3]]", kProductTypes);  // bytes alone
+  CHECK(step_work_of(builder.build()).empty());
 }
