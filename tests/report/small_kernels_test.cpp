@@ -34,7 +34,7 @@ TimelineBuilder launch_bound() {
   return builder;
 }
 
-std::string report_of(const Timeline& timeline, std::string view, ReportFormat format, std::string by = {}) {
+std::string sequences_report(const Timeline& timeline, std::string view, ReportFormat format, std::string by = {}) {
   ReportOptions options;
   options.view = std::move(view);
   options.format = format;
@@ -45,7 +45,7 @@ std::string report_of(const Timeline& timeline, std::string view, ReportFormat f
 }  // namespace
 
 TEST_CASE("sequences of short kernels as CSV, with what a graph or fusion could save", "[report]") {
-  CHECK(report_of(launch_bound().build(), "sequences", ReportFormat::kCsv) ==
+  CHECK(sequences_report(launch_bound().build(), "sequences", ReportFormat::kCsv) ==
         "Range,Operators,Kernels,Count,GPU sum (ns),Share (%),Kernel avg (ns),Graph gain (ns),Fusion gain (ns),Fusible,"
         "Launch calls (ns),First kernel\n"
         "step,\"aten::mul, aten::add x2\",3,2,12000,100.0,2000,72000,80000,6,30000,\"" +
@@ -53,7 +53,7 @@ TEST_CASE("sequences of short kernels as CSV, with what a graph or fusion could 
 }
 
 TEST_CASE("short kernels by operator and name as CSV", "[report]") {
-  CHECK(report_of(launch_bound().build(), "sequences:summary", ReportFormat::kCsv) ==
+  CHECK(sequences_report(launch_bound().build(), "sequences:summary", ReportFormat::kCsv) ==
         "Operator,Kernel,Family,Count,GPU sum (ns),Share (%),Avg (ns)\n"
         "aten::add,\"" +
             std::string(kAdd) + "\",elementwise,4,8000,66.7,2000\naten::mul,\"" + kAdd +
@@ -61,7 +61,7 @@ TEST_CASE("short kernels by operator and name as CSV", "[report]") {
 }
 
 TEST_CASE("a note says how many kernels are short, and what that is", "[report]") {
-  const std::string text = report_of(launch_bound().build(), "sequences", ReportFormat::kText);
+  const std::string text = sequences_report(launch_bound().build(), "sequences", ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "6 of 6 kernels are short"));
   CHECK(has(text, "10,000 ns"));
@@ -73,7 +73,7 @@ TEST_CASE("the operators of a long sequence are named up to a number", "[report]
     builder.range("op" + std::to_string(i), i * 10, i * 10 + 9).of_kind(RangeKind::kOperator);
     builder.launch(i * 10 + 1).kernel(100 + i * 10, 105 + i * 10, kAdd);
   }
-  const std::string csv = report_of(builder.build(), "sequences", ReportFormat::kCsv);
+  const std::string csv = sequences_report(builder.build(), "sequences", ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv, "\"op0, op1, op2, op3, and 2 more\""));
 }
@@ -83,7 +83,7 @@ TEST_CASE("queues of streams as CSV", "[report]") {
   builder.launch_call("cudaLaunchKernel", 0, 3).kernel(5, 105);
   builder.launch_call("cudaLaunchKernel", 10, 13).kernel(105, 205);
   builder.launch_call("cudaLaunchKernel", 20, 23).kernel(205, 207);
-  CHECK(report_of(builder.build(), "launch_queue", ReportFormat::kCsv) ==
+  CHECK(sequences_report(builder.build(), "launch_queue", ReportFormat::kCsv) ==
         "Device,Stream,Launches,Queue mean,Queue p50,Queue p95,Queue max,Empty (%),Starved (ns),Starved share "
         "(%),Host-bound (%),Latency idle p50 (ns),Latency idle p95 (ns),Latency queued p50 (ns),Latency queued p95 "
         "(ns),Shorter than launch,Shorter share (%),Kernel avg (ns),Launch call avg (ns),Total (ns),Idle (ns)\n"
@@ -91,7 +91,7 @@ TEST_CASE("queues of streams as CSV", "[report]") {
 }
 
 TEST_CASE("launches by range as CSV", "[report]") {
-  CHECK(report_of(launch_bound().build(), "launch_queue", ReportFormat::kCsv, "range") ==
+  CHECK(sequences_report(launch_bound().build(), "launch_queue", ReportFormat::kCsv, "range") ==
         "Range,Launches,Queue at launch,Host-bound (%),Latency idle p50 (ns),Latency idle p95 (ns),Latency queued p50 "
         "(ns),Latency queued p95 (ns),Shorter than launch,Shorter share (%),Kernel avg (ns),Launch call avg (ns)\n"
         "step,6,0.00,100.0,7000,7000,,,6,100.0,2000,5000\n");
@@ -99,8 +99,8 @@ TEST_CASE("launches by range as CSV", "[report]") {
 
 TEST_CASE("a note says that work without a launch waits in no queue", "[report]") {
   TimelineBuilder builder = launch_bound();
-  const std::string text = report_of(builder.without_launch(99).kernel(300'000, 300'010).clock_error(50).build(),
-                                     "launch_queue", ReportFormat::kText);
+  const std::string text = sequences_report(builder.without_launch(99).kernel(300'000, 300'010).clock_error(50).build(),
+                                            "launch_queue", ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "the launch of 1 operations is not in the input"));
   CHECK(has(text, "may differ by 50 ns"));
