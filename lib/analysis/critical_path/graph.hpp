@@ -89,7 +89,7 @@ struct Graph {
   std::vector<NodeIndex> lane;        ///< by thread: its first node; one more at the end
   std::vector<HostContext> contexts;  ///< the first: nothing is open
   NodeIndex first_activity = 0;
-  DoneNodes done;             ///< in order
+  DoneNodes done;  ///< in order
 
   std::vector<std::uint32_t> first_edge;  ///< by node; one more at the end
   std::vector<Edge> edges;

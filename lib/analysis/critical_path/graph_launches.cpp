@@ -88,18 +88,48 @@ void add_starts(const Graph& graph, const StreamLanes& lanes, std::span<const Ac
   }
 }
 
+/// Activities of one launch in order of their end.
+std::vector<ActivityIndex> in_order_of_end(const Timeline& timeline, std::span<const ActivityIndex> work) {
+  std::vector<ActivityIndex> by_end(work.begin(), work.end());
+  std::sort(by_end.begin(), by_end.end(), [&](ActivityIndex a, ActivityIndex b) {
+    return std::pair(end_of(timeline, a), std::uint32_t{a}) < std::pair(end_of(timeline, b), std::uint32_t{b});
+  });
+  return by_end;
+}
+
+/// Calls `use(work)` for the activities of each launch that uses several streams, in order of begin.
+template <typename Use>
+void for_each_launch(const Timeline& timeline, Use use) {
+  const std::vector<ActivityIndex> work = work_on_several_streams(timeline);
+  for (std::size_t first = 0; first < work.size();) {
+    std::size_t last = first + 1;
+    while (last < work.size() && timeline.activities.launch[work[last]] == timeline.activities.launch[work[first]])
+      ++last;
+    use(std::span<const ActivityIndex>(work.data() + first, last - first));
+    first = last;
+  }
+}
+
+/// The last activity on the stream that the graph was launched on; kNone where that stream went on before all was done,
+/// so that it is another one.
+ActivityIndex last_at_home(const Timeline& timeline, const StreamLanes& lanes, std::span<const ActivityIndex> work,
+                           std::span<const ActivityIndex> by_end) {
+  ActivityIndex home_last = kNone;
+  for (const ActivityIndex row : by_end)
+    if (timeline.activities.stream[row] == timeline.activities.stream[work.front()]) home_last = row;
+  const ActivityIndex next = after_launch(timeline, lanes, home_last);
+  return next != kNone && begin_of(timeline, next) < end_of(timeline, by_end.back()) ? ActivityIndex{kNone} : home_last;
+}
+
 /// The node at which all of the launch is done; the stream that it was launched on goes on from there.
 void add_end(Graph& graph, const StreamLanes& lanes, std::span<const ActivityIndex> work,
              std::span<const ActivityIndex> by_end, EdgeList& edges, DoneNodes& joins) {
   const Timeline& timeline = *graph.timeline;
-  const StreamIndex home = timeline.activities.stream[work.front()];
+  const ActivityIndex home_last = last_at_home(timeline, lanes, work, by_end);
+  if (home_last == kNone) return;
   projection::FlatMap last;  // by stream
   for (const ActivityIndex row : by_end) last.set(timeline.activities.stream[row], row);
-  const ActivityIndex home_last(last.find(home));
   const std::int64_t end = end_of(timeline, by_end.back());
-  const ActivityIndex next = after_launch(timeline, lanes, home_last);
-  // The stream went on before all was done: it is not the one that the graph was launched on.
-  if (next != kNone && begin_of(timeline, next) < end) return;
   const NodeIndex join = graph.add(NodeKind::kJoin, CriticalReason::kComputation, by_end.back(), end, end);
   last.for_each([&](std::uint64_t, std::uint32_t row) {
     edges.add(join, {graph.done_node(ActivityIndex(row)), false}, EdgeKind::kGraph);
@@ -109,23 +139,25 @@ void add_end(Graph& graph, const StreamLanes& lanes, std::span<const ActivityInd
 
 }  // namespace
 
+std::vector<std::pair<ActivityIndex, std::int64_t>> ends_of_graph_launches(const Timeline& timeline,
+                                                                           const StreamLanes& lanes) {
+  std::vector<std::pair<ActivityIndex, std::int64_t>> ends;
+  for_each_launch(timeline, [&](std::span<const ActivityIndex> work) {
+    const std::vector<ActivityIndex> by_end = in_order_of_end(timeline, work);
+    const ActivityIndex home_last = last_at_home(timeline, lanes, work, by_end);
+    if (home_last != kNone) ends.emplace_back(home_last, end_of(timeline, by_end.back()));
+  });
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
 void add_graph_launches(Graph& graph, const StreamLanes& lanes, EdgeList& edges) {
-  const Timeline& timeline = *graph.timeline;
-  const std::vector<ActivityIndex> work = work_on_several_streams(timeline);
   DoneNodes joins;
-  for (std::size_t first = 0; first < work.size();) {
-    std::size_t last = first + 1;
-    while (last < work.size() && timeline.activities.launch[work[last]] == timeline.activities.launch[work[first]])
-      ++last;
-    const std::span<const ActivityIndex> launched(work.data() + first, last - first);
-    std::vector<ActivityIndex> by_end(launched.begin(), launched.end());
-    std::sort(by_end.begin(), by_end.end(), [&](ActivityIndex a, ActivityIndex b) {
-      return std::pair(end_of(timeline, a), std::uint32_t{a}) < std::pair(end_of(timeline, b), std::uint32_t{b});
-    });
-    add_starts(graph, lanes, launched, by_end, edges);
-    add_end(graph, lanes, launched, by_end, edges, joins);
-    first = last;
-  }
+  for_each_launch(*graph.timeline, [&](std::span<const ActivityIndex> work) {
+    const std::vector<ActivityIndex> by_end = in_order_of_end(*graph.timeline, work);
+    add_starts(graph, lanes, work, by_end, edges);
+    add_end(graph, lanes, work, by_end, edges, joins);
+  });
   graph.set_done(joins);
 }
 

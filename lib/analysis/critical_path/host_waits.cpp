@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/critical_path/host_waits.hpp"
 
+#include "analysis/critical_path/graph_launches.hpp"
 #include "analysis/waits.hpp"
 
 #include <algorithm>
@@ -25,7 +26,10 @@ bool is_of_pageable_memory(const Timeline& timeline, ActivityIndex copy) noexcep
 class WaitFinder {
  public:
   WaitFinder(const Timeline& timeline, const StreamLanes& lanes)
-      : timeline_(timeline), lanes_(lanes), devices_(timeline.processes.size()) {
+      : timeline_(timeline),
+        lanes_(lanes),
+        graph_ends_(ends_of_graph_launches(timeline, lanes)),
+        devices_(timeline.processes.size()) {
     for (DeviceIndex device{0}; device < timeline.devices.size(); ++device)
       if (timeline.devices[device].process < devices_.size())
         devices_[timeline.devices[device].process].push_back(device);
@@ -52,13 +56,20 @@ class WaitFinder {
     return clamped(wait.call != kNone ? timeline_.calls.end_ns[wait.call] : wait.end_ns);
   }
 
+  /// When the stream goes on behind the activity: of the last of a CUDA graph, when all of the graph is done.
+  std::int64_t done_ns(ActivityIndex activity) const noexcept {
+    const auto found = std::lower_bound(graph_ends_.begin(), graph_ends_.end(), std::pair(activity, -kFarthestNs));
+    const bool is_graph = found != graph_ends_.end() && found->first == activity;
+    return is_graph ? found->second : end_of(timeline_, activity);
+  }
+
   void add(ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns, const std::vector<ActivityIndex>& awaited) {
     if (thread >= timeline_.threads.size() || begin_ns >= end_ns) return;
     HostWait wait{thread, begin_ns, begin_ns, end_ns};
     wait.first_awaited = static_cast<std::uint32_t>(waits_.awaited.size());
     wait.awaited_count = static_cast<std::uint32_t>(awaited.size());
     for (const ActivityIndex activity : awaited) {
-      wait.release_ns = std::max(wait.release_ns, std::min(end_of(timeline_, activity), end_ns));
+      wait.release_ns = std::max(wait.release_ns, std::min(done_ns(activity), end_ns));
       waits_.awaited.push_back(activity);
     }
     waits_.host.push_back(wait);
@@ -151,6 +162,7 @@ class WaitFinder {
 
   const Timeline& timeline_;
   const StreamLanes& lanes_;
+  std::vector<std::pair<ActivityIndex, std::int64_t>> graph_ends_;
   std::vector<std::vector<DeviceIndex>> devices_;           // by process
   std::vector<std::pair<ThreadIndex, std::int64_t>> told_;  // waits of streams that are not known
   Waits waits_;

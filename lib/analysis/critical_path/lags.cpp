@@ -39,6 +39,13 @@ class Lags {
     return {least_of_stream_[stream * kDelays + delay],
             least_of_device_[graph_.timeline->streams[stream].device * kDelays + delay]};
   }
+  /// The least delay of that kind that was seen; 0: none was.
+  std::int64_t least_lag(NodeIndex node, const Edge& edge) noexcept {
+    if (!is_seen_on_streams(edge.kind) || graph_.kind[node] != NodeKind::kActivity) return 0;
+    const Least known = least(node, edge.kind);
+    const std::int64_t seen = known.of_stream != kNotSeen ? known.of_stream : known.of_device;
+    return seen == kNotSeen ? 0 : seen;
+  }
   static bool is_seen_on_streams(EdgeKind kind) noexcept {
     return kind == EdgeKind::kLaunch || kind == EdgeKind::kStream || kind == EdgeKind::kGraph;
   }
@@ -46,17 +53,21 @@ class Lags {
     return {graph_.edges.data() + graph_.first_edge[node], graph_.first_edge[node + 1] - graph_.first_edge[node]};
   }
 
-  /// The edge that ends last: what the node waited for. Null where it is the thread's own time.
-  Edge* binding(NodeIndex node) noexcept {
+  /// The edge that lets the node begin last, by `time_of(edge)`: what the node waited for. Null where it is the
+  /// thread's own time.
+  template <typename TimeOf>
+  Edge* binding(NodeIndex node, TimeOf time_of) noexcept {
     Edge* last = nullptr;
     for (Edge& edge : edges_of(node))
-      if (last == nullptr || graph_.time_of(edge) > graph_.time_of(*last)) last = &edge;
+      if (last == nullptr || time_of(edge) > time_of(*last)) last = &edge;
     const bool follows = graph_.follows_in_lane(node) && !graph_.is_elastic(node - 1);
     return follows ? nullptr : last;
   }
 
   void note_seen(NodeIndex node) noexcept {
-    const Edge* edge = graph_.kind[node] == NodeKind::kActivity ? binding(node) : nullptr;
+    const Edge* edge = graph_.kind[node] == NodeKind::kActivity
+                           ? binding(node, [this](const Edge& one) { return graph_.time_of(one); })
+                           : nullptr;
     if (edge == nullptr || !is_seen_on_streams(edge->kind)) return;
     const std::int64_t lag = graph_.begin_ns[node] - graph_.time_of(*edge);
     if (lag < 0) return;
@@ -66,7 +77,9 @@ class Lags {
   }
 
   void set(NodeIndex node) noexcept {
-    Edge* const last = binding(node);
+    // A launch just before the end of the work in front: what decides is which delay is over last.
+    Edge* const last =
+        binding(node, [this, node](const Edge& one) { return graph_.time_of(one) + least_lag(node, one); });
     // Nothing is known that ended the wait: it takes the time that it took.
     if (last == nullptr && graph_.follows_in_lane(node) && graph_.is_elastic(node - 1))
       graph_.kind[node - 1] = NodeKind::kHost;
@@ -74,10 +87,8 @@ class Lags {
       const std::int64_t room = graph_.begin_ns[node] - graph_.time_of(edge);
       if (&edge == last || room < 0) {
         edge.lag_ns = room;
-      } else if (is_seen_on_streams(edge.kind) && graph_.kind[node] == NodeKind::kActivity) {
-        const Least known = least(node, edge.kind);
-        const std::int64_t seen = known.of_stream != kNotSeen ? known.of_stream : known.of_device;
-        edge.lag_ns = seen == kNotSeen ? 0 : std::min(seen, room);
+      } else {
+        edge.lag_ns = std::min(least_lag(node, edge), room);
       }
       edge.reason = reason_of(node, edge);
     }

@@ -156,6 +156,10 @@ std::vector<CriticalWindow> step_windows(const Built& built) {
     if (!windows.empty() && windows.back().process == window.process) {
       const CriticalWindow& before = windows.back();
       window.begin_ns = std::max(window.begin_ns, before.end_ns);
+      // Of streams that the step before did not use, what was done earlier still counts.
+      constexpr std::size_t kKept = 64;
+      if (before.begins.size() <= kKept)
+        window.begins.insert(window.begins.end(), before.begins.begin(), before.begins.end());
       window.begins.insert(window.begins.end(), before.ends.begin(), before.ends.end());
       if (window.end_ns < window.begin_ns) {  // it was done before the step before it
         window.end_ns = window.begin_ns;
