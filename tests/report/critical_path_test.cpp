@@ -16,7 +16,7 @@ using namespace rangefinder::testing;
 namespace {
 
 /// A step that launches a kernel and waits for it, and one without work for a device.
-Timeline two_steps_of_a_kernel() {
+Timeline steps_with_a_wait() {
   TimelineBuilder builder;
   builder.range("forward", 0, 100).launch_call("cudaLaunchKernel", 10, 15).kernel(14, 80, "gemm");
   builder.call("cudaDeviceSynchronize", 20, 85).step(0, 0, 100);
@@ -31,7 +31,7 @@ std::string path_report(std::string_view of, std::string_view by, bool instances
   options.of = of;
   options.by = by;
   options.instances = instances;
-  return rendered(two_steps_of_a_kernel(), options);
+  return rendered(steps_with_a_wait(), options);
 }
 
 std::string refused(std::string_view view, std::string_view of, std::string_view by) {
@@ -39,7 +39,7 @@ std::string refused(std::string_view view, std::string_view of, std::string_view
   options.view = view;
   options.of = of;
   options.by = by;
-  const Status status = write_report(two_steps_of_a_kernel(), options, [](std::string_view) { return true; });
+  const Status status = write_report(steps_with_a_wait(), options, [](std::string_view) { return true; });
   REQUIRE_FALSE(status.ok());
   return std::string(status.error().message());
 }
