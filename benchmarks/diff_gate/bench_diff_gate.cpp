@@ -85,15 +85,20 @@ void slow_down(Run& run, std::string_view path, std::uint32_t percent) {
   for (const auto& [step, more] : more_ns) run.steps[step].computation_ns += more;
 }
 
-/// Paths of at least that share of a step, but the one around all others, by the middle run of the pool.
-std::vector<std::pair<std::string, double>> large_paths(const Run& run, double least) {
-  std::vector<std::pair<std::string, double>> out;
-  const double step = figure_of_run(series_of(run, "step"), Statistic::quantile(0.5));
-  for (const Subject& subject : run.subjects) {
-    if (subject.kind != SubjectKind::kPath) continue;
-    const double share = figure_of_run(series_of(run, subject), Statistic::quantile(0.5)) / step;
-    if (share >= least && share < 0.9) out.emplace_back(path_text(run, subject.index), share);
+double middle_of(std::vector<double> values) { return figure_of_run(values, Statistic::quantile(0.5)); }
+
+/// Paths of at least that share of a step in the middle of all runs, but the one around all others.
+std::vector<std::pair<std::string, double>> large_paths(const Runs& pool, double least) {
+  std::map<std::string, std::vector<double>> shares;
+  for (const Run& run : pool) {
+    const double step = middle_of(series_of(run, "step"));
+    for (const Subject& subject : run.subjects)
+      if (subject.kind == SubjectKind::kPath)
+        shares[path_text(run, subject.index)].push_back(middle_of(series_of(run, subject)) / step);
   }
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [path, of_runs] : shares)
+    if (const double share = middle_of(of_runs); share >= least && share < 0.9) out.emplace_back(path, share);
   return out;
 }
 
@@ -163,14 +168,14 @@ void compare_alike(const Runs& pool, const Options& options) {
                 percent_of(gates[static_cast<std::size_t>(verdict)], options.pairs));
 }
 
-void print_tally(const char* what, const std::string& path, double share, const Tally& tally) {
-  std::printf("%-4s %-34s %5.1f %%  %5u  %5.1f %%  %5.1f %%  %5.1f %%  %5.1f %%\n", what, path.c_str(), 100 * share,
+void print_tally(const std::string& path, double share, const Tally& tally) {
+  std::printf("     %-34s %5.1f %%  %5u  %5.1f %%  %5.1f %%  %5.1f %%  %5.1f %%\n", path.c_str(), 100 * share,
               tally.pairs, percent_of(tally.found, tally.pairs), percent_of(tally.untold, tally.pairs),
               percent_of(tally.elsewhere, tally.pairs), percent_of(tally.better, tally.pairs));
 }
 
 void compare_slower(const Runs& pool, const Options& options) {
-  const auto paths = large_paths(pool[pool.size() / 2], 0.1);
+  const auto paths = large_paths(pool, 0.1);
   if (paths.empty()) return;
   std::vector<Tally> tallies(paths.size());
   base::Random random(options.seed + 1);
@@ -186,11 +191,13 @@ void compare_slower(const Runs& pool, const Options& options) {
               options.percent);
   Tally all;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    print_tally("", paths[i].first, paths[i].second, tallies[i]);
+    print_tally(paths[i].first, paths[i].second, tallies[i]);
     all.pairs += tallies[i].pairs, all.found += tallies[i].found, all.untold += tallies[i].untold;
     all.elsewhere += tallies[i].elsewhere, all.better += tallies[i].better;
   }
-  print_tally("all", "", 0, all);
+  std::printf("     all: %u pairs, found %.1f %%, elsewhere %.1f %%, better %.1f %%\n", all.pairs,
+              percent_of(all.found, all.pairs), percent_of(all.elsewhere, all.pairs),
+              percent_of(all.better, all.pairs));
 }
 
 /// Runs that were recorded of a slower program.

@@ -155,7 +155,7 @@ class Gate {
       out.verdict = GateVerdict::kRegression;
       fill_figures(*question.relative, out);
       out.reason = "against the other paths of the same runs; the machine's speed varied too much to tell otherwise";
-    } else if (chance_if_not_beyond(question.change, limit, !rule.above) <= most) {
+    } else if (1 - chance_if_not_beyond(question.change, limit, rule.above) <= most) {  // at the limit is within it
       out.verdict = GateVerdict::kPass;
     } else {
       out.reason = question.change.run_spread_known ? "the interval reaches across the limit: record more runs"

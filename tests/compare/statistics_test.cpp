@@ -186,7 +186,8 @@ TEST_CASE("what cannot be compared is said", "[compare]") {
   CHECK_FALSE(change_of(some, empty, Statistic::mean()).measured());
   CHECK(verdict_of(change_of(none, some, Statistic::mean()), 0) == Verdict::kCannotTell);
   SECTION("a baseline of nothing has no ratio, and a difference") {
-    const Change change = change_of(Series(3, std::vector<double>(9, 0.0)), some, Statistic::mean());
+    const Series many(10, std::vector<double>{1, 2, 3});
+    const Change change = change_of(Series(10, std::vector<double>(9, 0.0)), many, Statistic::mean());
     CHECK(change.ratio == 0);
     CHECK(change.difference == 2);
     CHECK(verdict_of(change, change.p_value) == Verdict::kWorse);
