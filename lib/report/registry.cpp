@@ -215,27 +215,34 @@ std::string missing_for(const View& view, const Timeline& timeline, unsigned met
   return missing.empty() ? missing : std::string(view.name) + " needs data that this input does not have: " + missing;
 }
 
+/// "a, b or c"
+std::string listed(const std::vector<std::string_view>& words, std::string_view last) {
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i != 0) all.append(i + 1 == words.size() ? last : ", ");
+    all.append(words[i]);
+  }
+  return all;
+}
+
 /// Whether the view has rows by that.
 Status check_by(const View& view, std::string_view by) {
   if (by.empty()) return {};
-  std::string known;
+  std::vector<std::string_view> known;
   for (const auto& [one, word] : kByWords) {
     if ((view.by & one) == 0) continue;
     if (word == by) return {};
-    known.append(known.empty() ? " " : " and ").append(word);
+    known.push_back(word);
   }
   if (!known.empty())
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + ": by \"" + base::printable(by) + "\": there " +
-                                                  (known.find(' ', 1) == std::string::npos ? "is" : "are") + known);
+                                                  (known.size() == 1 ? "is " : "are ") + listed(known, " and "));
   std::vector<std::string_view> names;
   for (const View* other : views())
     if (other->by != kByNothing) names.push_back(other->name);
   std::sort(names.begin(), names.end());
-  std::string others;
-  for (const std::string_view name : names)
-    others.append(others.empty() ? "" : name == names.back() ? " or " : ", ").append(name);
-  return Error(ErrorCode::kInvalidArgument,
-               std::string(view.name) + " has no rows by " + base::printable(by) + "; use --view " + others);
+  return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no rows by " + base::printable(by) +
+                                                "; use --view " + listed(names, " or "));
 }
 
 Result<Table> make_table(const View& view, const ProjectedTimeline& projected, const ViewOptions& options) {

@@ -81,6 +81,6 @@ TEST_CASE("the view critical_path says what it does not have", "[report]") {
   CHECK(has(refused("critical_path", "range:backward", ""), "no range backward"));
   CHECK(has(refused("critical_path", "time:9..3", ""), "time:BEGIN..END"));
   CHECK(has(refused("critical_path", "epoch:1", ""), "step:NUMBER"));
-  CHECK(has(refused("critical_path", "", "device"), "reason, range, operator and step"));
+  CHECK(has(refused("critical_path", "", "device"), "step, range, reason and operator"));
   CHECK(has(refused("breakdown", "step:1", ""), "--view critical_path"));
 }

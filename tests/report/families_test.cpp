@@ -64,5 +64,5 @@ TEST_CASE("families have no rows by step, and views that have rows by something 
   CHECK(has(write_report(two_families(), options, ignore).error().message(), "families: by \"step\": there is range"));
   options.view = "kernels";
   CHECK(has(write_report(two_families(), options, ignore).error().message(),
-            "use --view breakdown, families or launch_queue"));
+            "use --view breakdown, critical_path, families or launch_queue"));
 }

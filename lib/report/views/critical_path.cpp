@@ -196,12 +196,10 @@ Result<Table> make_critical_path(const ProjectedTimeline& projected, const ViewO
   if (!chosen) return chosen.error();
   Result<Table> table = [&]() -> Result<Table> {
     if (options.instances) return segment_rows(timeline, graph, *chosen);
-    if (options.by.empty() || options.by == "reason") return rows_by(timeline, graph, *chosen, PathBy::kReason);
     if (options.by == "range") return rows_by(timeline, graph, *chosen, PathBy::kRange);
     if (options.by == "operator") return rows_by(timeline, graph, *chosen, PathBy::kOperator);
     if (options.by == "step") return rows_by_window(timeline, graph, *chosen);
-    return Error(ErrorCode::kInvalidArgument, "critical_path: by \"" + base::printable(options.by) +
-                                                  "\": there are reason, range, operator and step");
+    return rows_by(timeline, graph, *chosen, PathBy::kReason);
   }();
   if (table) add_notes(timeline, *chosen, options, *table);
   return table;
