@@ -56,6 +56,7 @@ void Change::add(const Change& other) {
   host_.add(other.host_);
   waits_.insert(waits_.end(), other.waits_.begin(), other.waits_.end());
   activities_.insert(activities_.end(), other.activities_.begin(), other.activities_.end());
+  prompt_.insert(prompt_.end(), other.prompt_.begin(), other.prompt_.end());
 }
 
 void Change::finish() {
@@ -63,6 +64,7 @@ void Change::finish() {
   std::sort(waits_.begin(), waits_.end(), [](const Skipped& a, const Skipped& b) { return a.call < b.call; });
   const auto same_call = [](const Skipped& a, const Skipped& b) { return a.call == b.call; };
   waits_.erase(std::unique(waits_.begin(), waits_.end(), same_call), waits_.end());
+  std::sort(prompt_.begin(), prompt_.end());
   std::sort(transfers_.begin(), transfers_.end(),
             [](const Transfer& a, const Transfer& b) { return a.done_ns < b.done_ns; });
   std::sort(activities_.begin(), activities_.end(), [](const Scaled& a, const Scaled& b) {
@@ -108,7 +110,9 @@ double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool before_device =
       segment.reason == CriticalReason::kStreamDelay || segment.reason == CriticalReason::kLaunchLatency;
   // What is not done needs no delay in front of it.
-  if (before_device && segment.activity != kNone) return share_of(segment.activity) == 0 ? 0 : 1;
+  if (before_device && segment.activity != kNone)
+    return share_of(segment.activity) == 0 || std::binary_search(prompt_.begin(), prompt_.end(), segment.activity) ? 0
+                                                                                                                   : 1;
   const bool of_device = segment.reason == CriticalReason::kComputation || segment.reason == CriticalReason::kCopy ||
                          segment.reason == CriticalReason::kCommunication;
   if (of_device && segment.activity != kNone) return share_of(segment.activity);

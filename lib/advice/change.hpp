@@ -32,6 +32,8 @@ class Change {
   void skip_call_after(const Timeline& timeline, CallIndex before, CallIndex call);
   /// The activity takes `share` of its time, 0 to 1. Of several shares of one the least counts.
   void scale_activity(const Timeline& timeline, ActivityIndex activity, double share);
+  /// The activity begins as soon as it can: no delay in front of it.
+  void skip_delay(ActivityIndex activity) { prompt_.push_back(activity); }
   /// The work of a collective on the host that was done then takes no time once all ranks have come.
   void skip_transfer(std::int64_t done_ns, std::int64_t length_ns);
   void add(const Change& other);
@@ -67,6 +69,7 @@ class Change {
   std::vector<Skipped> waits_;       // by call
   std::vector<Scaled> activities_;   // by activity
   std::vector<Transfer> transfers_;  // by time
+  std::vector<ActivityIndex> prompt_;
 };
 
 }  // namespace rangefinder::advice

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/context.hpp"
 
+#include "advice/copies.hpp"
 #include "advice/host_causes.hpp"
 #include "advice/products.hpp"
 #include "advice/queue_waits.hpp"
@@ -58,7 +59,10 @@ const std::vector<CriticalWindow>& Context::windows() {
 }
 
 const std::vector<analysis::Wait>& Context::waits() {
-  if (!waits_) waits_ = analysis::waits_of(timeline_);
+  if (waits_) return *waits_;
+  waits_ = analysis::waits_of(timeline_);
+  const std::vector<analysis::Wait> copies = waits_for_pageable_copies(timeline_);
+  waits_->insert(waits_->end(), copies.begin(), copies.end());
   return *waits_;
 }
 

@@ -45,6 +45,7 @@ class Context {
   const CriticalPathGraph& graph();
   /// The judged steps in it.
   const std::vector<CriticalWindow>& windows();
+  /// Of all kinds, in no order; with calls that say that they are asynchronous, and wait for a copy.
   const std::vector<analysis::Wait>& waits();
   const std::vector<analysis::AllocationCall>& allocations();
   const analysis::KernelFamilies& families();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "advice/copies.hpp"
 
+#include "advice/launches.hpp"
+
 #include <algorithm>
+#include <string_view>
 
 namespace rangefinder::advice {
 namespace {
@@ -29,6 +32,30 @@ bool is_pageable(const Timeline& timeline, ActivityIndex copy) noexcept {
   if (detail == nullptr) return false;
   return (detail->copy_kind == kHostToDevice && detail->source_memory == kPageable) ||
          (detail->copy_kind == kDeviceToHost && detail->target_memory == kPageable);
+}
+
+std::vector<analysis::Wait> waits_for_pageable_copies(const Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  const CallTable& calls = timeline.calls;
+  std::vector<analysis::Wait> waits;
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
+    if (!is_pageable(timeline, row)) continue;
+    const CallIndex call = call_of(timeline, row);
+    if (call >= calls.size() || calls.thread[call] >= timeline.threads.size()) continue;
+    if (timeline.text(calls.name[call]).find("Async") == std::string_view::npos) continue;
+    const std::int64_t end_ns = detail::plus(calls.end_ns[call], timeline.clock_error_ns);
+    if (activities.end_ns[row] <= calls.begin_ns[call] || activities.end_ns[row] > end_ns) continue;
+    analysis::Wait wait;
+    wait.reason = analysis::WaitReason::kCopy;
+    wait.call = call;
+    wait.thread = calls.thread[call];
+    wait.begin_ns = calls.begin_ns[call];
+    wait.end_ns = calls.end_ns[call];
+    wait.stream = activities.stream[row];
+    wait.last = row;
+    waits.push_back(wait);
+  }
+  return waits;
 }
 
 bool tells_memory(const Timeline& timeline) noexcept {

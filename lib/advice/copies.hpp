@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/waits.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace rangefinder::advice {
 
@@ -16,6 +19,10 @@ CopyDirection direction_of(const Timeline& timeline, ActivityIndex copy) noexcep
 bool is_pageable(const Timeline& timeline, ActivityIndex copy) noexcept;
 /// Whether any copy tells what memory it was from and to.
 bool tells_memory(const Timeline& timeline) noexcept;
+
+/// Calls like cudaMemcpyAsync that held the host until their copy was done, because its memory is not pinned. CUDA
+/// writes no synchronisation record of them, and their names say the opposite.
+std::vector<analysis::Wait> waits_for_pageable_copies(const Timeline& timeline);
 
 /// CUDA stages copies of up to 64 KiB from pageable memory and returns (CUDA runtime API, "API synchronization
 /// behavior"): below, pinned memory gains nothing.

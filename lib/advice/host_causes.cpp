@@ -17,11 +17,12 @@
 namespace rangefinder::advice {
 namespace {
 
-/// "compile", "recompile", "jit_compile"; not "CompiledFxGraph" or "Torch-Compiled Region", which run what is compiled.
+/// "compile", "recompile", "autotune"; not "CompiledFxGraph" or "Torch-Compiled Region", which run what is compiled.
 bool is_compilation(std::string_view range) {
   std::string name(range);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.find("autotun") != std::string::npos) return true;
   const std::size_t at = name.find("compil");
   return at != std::string::npos && name.compare(at, 8, "compiled") != 0;
 }

@@ -2,11 +2,13 @@
 #include "advice/launches.hpp"
 #include "advice/products.hpp"
 #include "advice/rule.hpp"
+#include "analysis/operator_flops.hpp"
 
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Products of 32-bit floats on a device that is several times faster with 16 bits.
@@ -25,6 +27,24 @@ double share_of(const AdviceOptions& options, const DeviceInfo& device, bool is_
   }
   if (is_tf32) return 0.5;
   return device.compute_major == 7 ? 1.0 / 8 : 1.0 / 16;
+}
+
+/// Other work of float operators reads and writes half as much in 16 bits.
+void halve_other_work(Context& context, Change& change) {
+  const Timeline& timeline = context.timeline();
+  const OperatorTable& table = timeline.operators;
+  for (const ActivityIndex kernel : context.work()) {
+    const analysis::KernelFamily family = context.families().of(kernel);
+    if (timeline.activities.kind[kernel] != ActivityKind::kKernel || family == analysis::KernelFamily::kGemm ||
+        family == analysis::KernelFamily::kConvolution || family == analysis::KernelFamily::kCommunication)
+      continue;
+    const RangeIndex op = context.families().operator_of(kernel);
+    const auto row = std::lower_bound(table.range.begin(), table.range.end(), op);
+    if (row == table.range.end() || *row != op) continue;
+    const std::string_view types = timeline.text(table.types[static_cast<std::size_t>(row - table.range.begin())]);
+    if (analysis::operator_type(timeline.text(timeline.ranges.name[op]), types) == "float")
+      change.scale_activity(timeline, kernel, 0.5);
+  }
 }
 
 }  // namespace
@@ -50,6 +70,7 @@ Judgement judge_fp32_math(Context& context) {
     return Judgement::cannot_tell(
         "types of products' operands: record operators with shapes (OperatorRecording with "
         "shapes, torch.profiler's record_shapes=True)");
+  if (!change.empty()) halve_other_work(context, change);
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(

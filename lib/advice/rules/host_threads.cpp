@@ -7,6 +7,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,8 +28,10 @@ struct ParallelWork {
   std::int64_t end_ns = 0;
   std::int64_t total_ns = 0;
 
-  /// When it would be done if each thread had as much.
-  std::int64_t even_end_ns() const noexcept { return begin_ns + total_ns / static_cast<std::int64_t>(ranges.size()); }
+  /// When it would be done if each thread had as much, and there were so many threads at least.
+  std::int64_t even_end_ns(std::size_t threads) const noexcept {
+    return begin_ns + total_ns / static_cast<std::int64_t>(std::max(ranges.size(), threads));
+  }
 };
 
 bool is_countable(const Timeline& timeline, RangeIndex row) noexcept {
@@ -110,6 +113,17 @@ std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline) {
   return out;
 }
 
+/// That a process of the recording can use: "cpu_amd_epyc_9654_16t" says 16; 0: not known.
+std::size_t processors_of(const Timeline& timeline) {
+  std::size_t processors = 0;
+  for (const auto& [key, value] : timeline.metadata) {
+    if (key != "cpu_key" || !value.ends_with("t\"")) continue;
+    const std::string_view number = std::string_view(value).substr(value.rfind('_') + 1);
+    std::from_chars(number.data(), number.data() + number.size(), processors);
+  }
+  return processors / std::max<std::size_t>(1, timeline.processes.size());
+}
+
 }  // namespace
 
 Judgement judge_host_threads(Context& context) {
@@ -126,8 +140,11 @@ Judgement judge_host_threads(Context& context) {
   const std::map<ProcessIndex, ThreadIndex> steppers = step_threads(timeline);
   Change change;
   EvidenceTable evidence(context);
+  const std::size_t processors = processors_of(timeline);
   for (const ParallelWork& work : works) {
-    const std::int64_t even_ns = work.even_end_ns();
+    // Two processors can be one core: with half of them, all cores work.
+    const bool few = work.ranges.size() * 2 < processors;
+    const std::int64_t even_ns = work.even_end_ns(few ? processors / 2 : 0);
     if (even_ns >= work.end_ns) continue;
     RangeIndex longest = work.ranges.front();
     for (const RangeIndex range : work.ranges) {
@@ -144,7 +161,7 @@ Judgement judge_host_threads(Context& context) {
   if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kHostThreads, gain_ns, evidence,
-      {"Threads that share work end at different times, and the step waits for the last" +
+      {"Threads that share work end at different times, or are few, and the step waits for the last" +
            in_range(evidence.main_range()),
        "Divide the work by what it costs and not by its number, in more and smaller pieces that threads take when they "
        "are free (schedule(dynamic), at::parallel_for with a smaller grain size, a work-stealing pool)",

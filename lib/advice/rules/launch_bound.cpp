@@ -62,6 +62,7 @@ Judgement judge_launch_bound(Context& context) {
     const HostLaunch &before = launches[i - 1], &launch = launches[i];
     if (before.thread != launch.thread || detail::minus(launch.begin_ns, before.end_ns) > kLongestPauseNs) continue;
     change.skip_host(launch.thread, before.begin_ns, launch.end_ns);
+    change.skip_delay(launch.activity);
     evidence.add_activity(launch.activity, detail::minus(launch.end_ns, before.end_ns), "launches");
   }
   // What is left when the host neither waits nor does what other rules are about.

@@ -104,7 +104,10 @@ class WaitFinder {
     if (wait.reason == WaitReason::kCopy) {
       // Its copy was seen to, or is not in the data.
     } else if (wait.stream < lanes_.stream_count()) {
-      consider(lanes_.last_done(wait.stream, begin, until));
+      const ActivityIndex last = lanes_.last_done(wait.stream, begin, until);
+      // An event may have been recorded long before: what was done when the call began tells nothing.
+      const bool told = wait.reason != WaitReason::kEvent || (last != kNone && end_of(timeline_, last) > begin);
+      if (told) consider(last);
     } else if (wait.device < timeline_.devices.size()) {
       consider_device(wait.device, begin, until, consider);
     } else if (wait.thread < timeline_.threads.size()) {
