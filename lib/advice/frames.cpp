@@ -2,6 +2,7 @@
 #include "advice/frames.hpp"
 
 #include "analysis/spread.hpp"
+#include "analysis/warm_up.hpp"
 
 #include <algorithm>
 
@@ -12,6 +13,8 @@ Frames::Frames(const Timeline& timeline, const analysis::StepAnalysis& steps) {
     if (!step.warm_up && step.begin_ns < step.end_ns)
       frames_.push_back({step.process, step.number, step.begin_ns, step.end_ns});
   are_steps_ = !frames_.empty();
+  for (std::size_t i = 0; i + analysis::kFewestSteps <= steps.steps.size(); ++i)
+    if (steps.steps[i].process == steps.steps[i + analysis::kFewestSteps - 1].process) knows_warm_up_ = true;
   if (!are_steps_ && timeline.begin_ns < timeline.end_ns)
     for (ProcessIndex process{0}; process < timeline.processes.size(); ++process)
       frames_.push_back({process, 0, timeline.begin_ns, timeline.end_ns});

@@ -30,6 +30,8 @@ class Frames {
   /// By process, then time; disjoint within a process.
   std::span<const Frame> all() const noexcept { return frames_; }
   bool are_steps() const noexcept { return are_steps_; }
+  /// Whether there are enough steps to tell which of them are warm-up.
+  bool know_warm_up() const noexcept { return knows_warm_up_; }
   /// Of all processes; at least 1.
   std::size_t count() const noexcept { return frames_.empty() ? 1 : frames_.size(); }
   /// Which one holds a moment of a process; kNoFrame.
@@ -45,6 +47,7 @@ class Frames {
   std::vector<Frame> frames_;
   std::vector<std::size_t> first_;  // of each process, and the end
   bool are_steps_ = false;
+  bool knows_warm_up_ = false;
 };
 
 }  // namespace rangefinder::advice

@@ -50,7 +50,8 @@ AdviceFinding finding_of(AdviceRule rule, std::int64_t gain_ns, EvidenceTable& e
 
 /// Of rules about what is done again and again, and is no fault in the first steps.
 inline constexpr char kStepsAreMissing[] =
-    "steps, which tell a warm-up from what is done again and again: call session.step(), or torch.profiler's step()";
+    "six steps or more, which tell a warm-up from what is done again and again: call session.step(), or "
+    "torch.profiler's step()";
 
 /// " a step", or nothing where no steps were judged.
 const char* a_step(Context& context);

@@ -8,7 +8,7 @@
 namespace rangefinder::advice {
 
 Judgement judge_compilation(Context& context) {
-  if (!context.frames().are_steps()) return Judgement::cannot_tell(kStepsAreMissing);
+  if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().compilation;
   Change change;
   skip(context, spans, WaitCause::kCompilation, change);

@@ -15,7 +15,7 @@ Judgement judge_device_allocation(Context& context) {
     return Judgement::cannot_tell(
         "CUDA's calls: record with cuda_api=on, or with torch.profiler's "
         "ProfilerActivity.CPU beside CUDA");
-  if (!context.frames().are_steps()) return Judgement::cannot_tell(kStepsAreMissing);
+  if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   // The caching allocator's own calls when it tries again are allocator_retries.
   if (retries_of(context, analysis::counted_devices(timeline)) > 0) return Judgement::nothing();
   Change change;

@@ -14,7 +14,7 @@ Judgement judge_graph_capture(Context& context) {
     return Judgement::cannot_tell(
         "CUDA's calls: record with cuda_api=on, or with torch.profiler's "
         "ProfilerActivity.CPU beside CUDA");
-  if (!context.frames().are_steps()) return Judgement::cannot_tell(kStepsAreMissing);
+  if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().capture;
   Change change;
   skip(context, spans, WaitCause::kCapture, change);
