@@ -62,7 +62,6 @@ Judgement judge_launch_bound(Context& context) {
     const HostLaunch &before = launches[i - 1], &launch = launches[i];
     if (before.thread != launch.thread || detail::minus(launch.begin_ns, before.end_ns) > kLongestPauseNs) continue;
     change.skip_host(launch.thread, before.begin_ns, launch.end_ns);
-    change.skip_delay(launch.activity);
     evidence.add_activity(launch.activity, detail::minus(launch.end_ns, before.end_ns), "launches");
   }
   // What is left when the host neither waits nor does what other rules are about.
@@ -70,8 +69,11 @@ Judgement judge_launch_bound(Context& context) {
   const std::vector<WaitCause>& causes = context.host_causes().waits;
   for (std::size_t i = 0; i < causes.size(); ++i)
     if (causes[i] == WaitCause::kProgram) others.skip_wait(timeline, context.waits()[i].call);
+  if (context.gain_ns(change) == 0) return Judgement::nothing();
+  if (!others.empty() && context.gain_beside_ns(others, change) == 0) return Judgement::nothing();
+  // In a graph a kernel begins right after the one before. By itself that is no reason: it delays long kernels, too.
+  for (const HostLaunch& launch : launches) change.skip_delay(launch.activity);
   const std::int64_t gain_ns = context.gain_ns(change);
-  if (gain_ns == 0 || (!others.empty() && context.gain_beside_ns(others, change) == 0)) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kLaunchBound, gain_ns, evidence,
       {"The device waits for the host, which makes " +
