@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analyses/subjects.hpp"
 
+#include "compare/run_figures.hpp"
 #include "report/view.hpp"
 
 #include <rangefinder/analysis/breakdown.hpp>
@@ -68,6 +69,11 @@ void add_analyses(std::vector<Subject>& subjects) {
   subjects.push_back({"find_stragglers()", [](const Timeline& timeline) {
                         const Result<Stragglers> found = find_stragglers(timeline);
                         expect(found.ok() && found->ranks.size() == timeline.processes.size(), "ranks are missing");
+                      }});
+  subjects.push_back({"figures_of(), for diff and gate", [](const Timeline& timeline) {
+                        const compare::Run run = compare::figures_of(timeline);
+                        expect(run.steps.size() * timeline.processes.size() == timeline.steps.size(),
+                               "steps are missing");
                       }});
   for (const bool by_shape : {false, true})
     subjects.push_back({by_shape ? "key_averages() by shape" : "key_averages()", [by_shape](const Timeline& timeline) {
