@@ -2,7 +2,7 @@
 #include "analyses/rank_work.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <string>
 
 namespace bench {
 
