@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/html_page.hpp"
 
-#include "base/text.hpp"
+#include "base/markup.hpp"
 #include "report/text_table.hpp"
 
 #include <algorithm>
@@ -39,39 +39,13 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .6em; background:
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : base::printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string html_sentence(std::string_view text) {
   std::string out;
   while (true) {
     const std::size_t begin = text.find('`'), end = begin == text.npos ? begin : text.find('`', begin + 1);
-    if (end == text.npos) return out + html_escaped(text);
-    out += html_escaped(text.substr(0, begin)) + "<code>";
-    out += html_escaped(text.substr(begin + 1, end - begin - 1)) + "</code>";
+    if (end == text.npos) return out + base::markup_escaped(text);
+    out += base::markup_escaped(text.substr(0, begin)) + "<code>";
+    out += base::markup_escaped(text.substr(begin + 1, end - begin - 1)) + "</code>";
     text.remove_prefix(end + 1);
   }
 }
@@ -81,14 +55,14 @@ std::string html_of(const report::Table& table) {
   std::string out = "<table>\n<thead><tr>";
   for (std::size_t column = 0; column < table.columns().size(); ++column) {
     out += is_number(column) ? "<th class=\"n\">" : "<th>";
-    out += html_escaped(report::heading(table.columns()[column])) + "</th>";
+    out += base::markup_escaped(report::heading(table.columns()[column])) + "</th>";
   }
   out += "</tr></thead>\n<tbody>\n";
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     out += "<tr>";
     for (std::size_t column = 0; column < table.columns().size(); ++column) {
       out += is_number(column) ? "<td class=\"n\" data-label=\"" : "<td data-label=\"";
-      out += html_escaped(report::heading(table.columns()[column])) + "\">";
+      out += base::markup_escaped(report::heading(table.columns()[column])) + "\">";
       out += html_sentence(report::readable_cell(table, row, column)) + "</td>";
     }
     out += "</tr>\n";
@@ -98,7 +72,8 @@ std::string html_of(const report::Table& table) {
 
 std::string html_page(std::string_view title, std::string_view body) {
   std::string out(kHead);
-  out += "<title>" + html_escaped(title) + "</title>\n</head>\n<body>\n<h1>" + html_escaped(title) + "</h1>\n";
+  out += "<title>" + base::markup_escaped(title) + "</title>\n</head>\n<body>\n<h1>" + base::markup_escaped(title) +
+         "</h1>\n";
   out += body;
   return out + "</body>\n</html>\n";
 }

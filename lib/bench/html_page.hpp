@@ -9,9 +9,6 @@
 // Pages of HTML that load nothing and run nothing. All texts may be hostile.
 namespace rangefinder::bench {
 
-/// The text as it stands, for an element or a quoted attribute: printable, markup and quotes escaped.
-std::string html_escaped(std::string_view text);
-
 /// A sentence; what stands between two backticks is code.
 std::string html_sentence(std::string_view text);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/markup.hpp"
 #include "base/text.hpp"
 #include "bench/html_page.hpp"
 #include "bench/lab_tables.hpp"
@@ -138,9 +139,9 @@ std::string page_in_markdown(const std::vector<Section>& sections, const std::st
 
 std::string page_in_html(const std::vector<Section>& sections, const std::string& command) {
   std::string out;
-  if (!command.empty()) out += "<pre>" + html_escaped(command) + "</pre>\n";
+  if (!command.empty()) out += "<pre>" + base::markup_escaped(command) + "</pre>\n";
   for (const Section& section : sections) {
-    out += "<h2>" + html_escaped(section.heading) + "</h2>\n";
+    out += "<h2>" + base::markup_escaped(section.heading) + "</h2>\n";
     for (const std::string& sentence : section.sentences) out += "<p>" + html_sentence(sentence) + "</p>\n";
     if (section.table.row_count() != 0) out += html_of(section.table);
     if (section.items.empty()) continue;

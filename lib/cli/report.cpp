@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "cli/command.hpp"
+#include "cli/file_report.hpp"
 #include "cli/values.hpp"
-
-#include <rangefinder/report.hpp>
 
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <string>
 
 namespace rangefinder::cli {
 namespace {
 
-struct ReportArguments {
-  std::vector<std::string> inputs;
-  ReportOptions report;
-  bool csv = false;
-  bool ascii = false;
-  std::string kinds = "annotations";
+struct ReportArguments : FileReport {
   std::string group_by = "name";
-  std::string peaks;
 };
 
 int list_views() {
@@ -31,7 +23,7 @@ int list_views() {
 int run_report(const Common& common, ReportArguments arguments) {
   if (arguments.report.view == "help") return list_views();
   ReportOptions& options = arguments.report;
-  options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
+  options.format = format_of(common, arguments);
   if (arguments.inputs.empty() && options.columns == "help") {
     if (Status status = write_report(Timeline(), options, write_stdout); !status.ok()) return fail(status.error());
     return kSuccess;
@@ -40,28 +32,10 @@ int run_report(const Common& common, ReportArguments arguments) {
     complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
     return kUsage;
   }
-  bound_memory(common);
-  options.projection.annotations = arguments.kinds != "operators";
-  options.projection.operators = arguments.kinds != "annotations";
   options.by_shape = arguments.group_by == "shape";
   options.by_payload = arguments.group_by == "payload";
   options.overview = !common.quiet;
-  options.terminal = common.terminal.stdout_is_tty;
-  options.utf8 = common.terminal.utf8 && !arguments.ascii;
-  options.colour = common.terminal.colour(common.colour);
-  options.width = common.terminal.width;
-  Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.inputs.front());
-  LoadOptions load;
-  load.strict = common.strict;
-  load.max_memory_bytes = common.max_memory;
-  load.progress = Progress::update;
-  load.progress_user = &progress;
-  const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
-  if (!peaks) return fail(peaks.error());
-  options.peaks = *peaks ? &**peaks : nullptr;
-  if (Status status = report_files(arguments.inputs, load, options, write_stdout); !status.ok())
-    return fail(status.error());
-  return kSuccess;
+  return write_file_report(common, arguments);
 }
 
 }  // namespace
@@ -69,11 +43,7 @@ int run_report(const Common& common, ReportArguments arguments) {
 void add_report(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* verb = app.add_subcommand("report", "Show which ranges use the GPU time");
-  verb->add_option(
-          "FILE", arguments->inputs,
-          "A capture or a torch.profiler trace (.json, .json.gz), several of them or a folder of them (one job), or an "
-          "Nsight SQLite export")
-      ->type_name("");
+  add_files(*verb, *arguments);
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
       ->type_name("VIEW");
   verb->add_flag("--instances", arguments->report.instances, "One row per instance instead of one per name");
@@ -105,7 +75,6 @@ void add_report(CLI::App& app, Common& common, int& result) {
       ->type_name("FILE");
   verb->add_flag("--fold", arguments->report.fold,
                  "Views by path: merge layers.0, layers.1, ... into one row, layers.*");
-  verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_option("--columns", arguments->report.columns,
                    "Columns to show, in this order: range,count,host_p95; `--columns help` lists those of the view")
       ->type_name("LIST")
@@ -113,7 +82,6 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_flag("--absolute-times", arguments->report.absolute_times,
                  "Show points in time on the capture's clock, as in CSV and JSON; default: since its begin")
       ->group("Output");
-  verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
   verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN ascending, -COLUMN descending")
@@ -123,15 +91,10 @@ void add_report(CLI::App& app, Common& common, int& result) {
   takes_whole_number<std::size_t>(
       verb->add_option("--depth", arguments->report.depth, "Views by path: at most N levels"), 1)
       ->type_name("N");
-  add_attribution(*verb, arguments->report.projection.attribution,
-                  "Attribution of device work: launch, forward, capture or auto (default auto)");
-  takes_one_of(verb->add_option("--ranges", arguments->kinds,
-                                "Which ranges to use: annotations, operators or both (default annotations)"),
-               {"annotations", "operators", "both"})
-      ->type_name("KIND");
+  add_report_options(*verb, *arguments);
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] {
-    if (common.json && arguments->csv) throw CLI::ValidationError("--json and --csv: choose one");
+    check_formats(common, *arguments);
     if (arguments->report.filter_is_regex && arguments->report.filter.empty())
       throw CLI::ValidationError("--regex needs --filter");
     if (arguments->group_by == "shape" && arguments->report.view != "ops")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The result of a gate for programs: JSON, and the XML of JUnit.
+#include "base/markup.hpp"
 #include "base/text.hpp"
 #include "compare/gate_report.hpp"
 
@@ -93,31 +94,6 @@ std::string json_of(const GateCheck& check) {
   return out;
 }
 
-/// As the content of an attribute or element. What XML 1.0 has no way to write (most control characters, bytes that are
-/// no UTF-8) is shown as text shows it.
-std::string xml_text(std::string_view text) {
-  std::string out;
-  for (const char c : base::printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string gate_json(const GateResult& result) {
@@ -149,9 +125,9 @@ std::string gate_junit(const GateResult& result) {
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts +
                     ">\n  <testsuite name=\"rangefinder gate\" " + counts + ">\n";
   for (const GateCheck& check : result.checks) {
-    out += "    <testcase classname=\"" + xml_text(check.rule) + "\" name=\"" +
-           xml_text(check.metric + " " + check.statistic) + "\"";
-    const std::string message = " message=\"" + xml_text(check_sentence(check)) + "\"/>\n    </testcase>\n";
+    out += "    <testcase classname=\"" + base::markup_escaped(check.rule) + "\" name=\"" +
+           base::markup_escaped(check.metric + " " + check.statistic) + "\"";
+    const std::string message = " message=\"" + base::markup_escaped(check_sentence(check)) + "\"/>\n    </testcase>\n";
     if (check.verdict == GateVerdict::kRegression)
       out += ">\n      <failure type=\"regression\"" + message;
     else if (check.verdict == GateVerdict::kCannotTell)

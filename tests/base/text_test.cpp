@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 
+#include "base/markup.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
@@ -217,4 +218,9 @@ TEST_CASE("an error says where it happened, frame by frame", "[base]") {
   CHECK_NOTHROW(good.value());
   for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code)
     CHECK_FALSE(to_string(static_cast<ErrorCode>(code)).empty());
+}
+
+TEST_CASE("markup in a text is escaped, and control characters are shown", "[base]") {
+  CHECK(markup_escaped("<a href=\"x\">&'") == "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+  CHECK(markup_escaped("\x1b[31m") == "\\x1b[31m");
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "base/markup.hpp"
+
+#include "base/text.hpp"
+
+namespace rangefinder::base {
+
+std::string markup_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace rangefinder::base
