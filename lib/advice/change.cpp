@@ -103,6 +103,12 @@ double Change::share_of(ActivityIndex activity) const noexcept {
   return found != activities_.end() && found->activity == activity ? found->share : 1;
 }
 
+bool Change::is_prompt(const CriticalSegment& segment) const noexcept {
+  // Between kernels that follow each other are some microseconds at most. Longer ones have causes of their own.
+  constexpr std::int64_t kLongestDelayNs = 10'000;
+  return segment.length_ns() <= kLongestDelayNs && std::binary_search(prompt_.begin(), prompt_.end(), segment.activity);
+}
+
 double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool of_host = segment.thread != kNone;
   if (segment.is_wait) return of_host && segment.call != kNone && waits_in(segment.call) ? 0 : 1;
@@ -110,9 +116,7 @@ double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool before_device =
       segment.reason == CriticalReason::kStreamDelay || segment.reason == CriticalReason::kLaunchLatency;
   // What is not done needs no delay in front of it.
-  if (before_device && segment.activity != kNone)
-    return share_of(segment.activity) == 0 || std::binary_search(prompt_.begin(), prompt_.end(), segment.activity) ? 0
-                                                                                                                   : 1;
+  if (before_device && segment.activity != kNone) return share_of(segment.activity) == 0 || is_prompt(segment) ? 0 : 1;
   const bool of_device = segment.reason == CriticalReason::kComputation || segment.reason == CriticalReason::kCopy ||
                          segment.reason == CriticalReason::kCommunication;
   if (of_device && segment.activity != kNone) return share_of(segment.activity);

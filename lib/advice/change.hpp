@@ -32,7 +32,7 @@ class Change {
   void skip_call_after(const Timeline& timeline, CallIndex before, CallIndex call);
   /// The activity takes `share` of its time, 0 to 1. Of several shares of one the least counts.
   void scale_activity(const Timeline& timeline, ActivityIndex activity, double share);
-  /// The activity begins as soon as it can: no delay in front of it.
+  /// The activity begins as soon as it can: no delay of some microseconds in front of it.
   void skip_delay(ActivityIndex activity) { prompt_.push_back(activity); }
   /// The work of a collective on the host that was done then takes no time once all ranks have come.
   void skip_transfer(std::int64_t done_ns, std::int64_t length_ns);
@@ -62,6 +62,7 @@ class Change {
     std::int64_t length_ns;
   };
   bool waits_in(CallIndex call) const noexcept;
+  bool is_prompt(const CriticalSegment& segment) const noexcept;
   double share_of(ActivityIndex activity) const noexcept;
   bool skips_transfer(std::int64_t done_ns) const noexcept;
 

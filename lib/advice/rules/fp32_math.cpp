@@ -70,9 +70,9 @@ Judgement judge_fp32_math(Context& context) {
     return Judgement::cannot_tell(
         "types of products' operands: record operators with shapes (OperatorRecording with "
         "shapes, torch.profiler's record_shapes=True)");
-  if (!change.empty()) halve_other_work(context, change);
+  if (context.gain_ns(change) == 0) return Judgement::nothing();
+  halve_other_work(context, change);
   const std::int64_t gain_ns = context.gain_ns(change);
-  if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kFp32Math, gain_ns, evidence,
       {counted(evidence.count(), "product") + a_step(context) + in_range(evidence.main_range()) +
