@@ -155,9 +155,9 @@ static_assert(std::is_sorted(std::begin(kOperators), std::end(kOperators),
 }  // namespace
 
 const BandwidthOperator* find_bandwidth_operator(std::string_view name) noexcept {
-  constexpr std::string_view kAten = "aten::";
-  if (!name.starts_with(kAten)) return nullptr;
-  name.remove_prefix(kAten.size());
+  constexpr std::string_view kPrefix = "aten::";
+  if (!name.starts_with(kPrefix)) return nullptr;
+  name.remove_prefix(kPrefix.size());
   if (name.ends_with('_')) name.remove_suffix(1);
   const auto* const found =
       std::lower_bound(std::begin(kOperators), std::end(kOperators), name,

@@ -18,7 +18,7 @@ namespace rangefinder::report {
 namespace {
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kLabel = 8;  // "change  "
+constexpr std::size_t kAdviceLabel = 8;  // "change  "
 // Prose is read in lines of at most so many columns, however wide the terminal.
 constexpr std::size_t kWidestLine = 110;
 
@@ -41,8 +41,8 @@ std::string indented(std::string_view text) {
 
 std::string labelled(std::string_view label, std::string_view text, const TextOptions& options) {
   std::string line(kIndent, ' ');
-  line.append(label).append(kLabel - label.size(), ' ').append(base::printable(text));
-  return wrapped(line, line_width(options), kIndent + kLabel) + "\n";
+  line.append(label).append(kAdviceLabel - label.size(), ' ').append(base::printable(text));
+  return wrapped(line, line_width(options), kIndent + kAdviceLabel) + "\n";
 }
 
 /// "cudaStreamSynchronize in aten::item".

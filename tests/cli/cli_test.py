@@ -544,7 +544,7 @@ class Usage(CommandTest):
             (report, "--top", ("foo", "", "-1", "1.5"), "is not a whole number of at least 0"), (report, "--top", ("9" * 30,), "is too large"),
             (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
             (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
-            (report, "--by", ("foo",), "is none of step or range"),
+            (report, "--by", ("foo",), "is none of step, range, reason or operator"),
             (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
             (report, "--peaks", ("",), "expected a file"),
             (export, "--format", ("pdf",), "is none of chrome, perfetto, html, "), (export, "--at", ("noon",), "is none of end or peak"),

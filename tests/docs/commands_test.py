@@ -59,6 +59,7 @@ NOT_RUN = {
     "cmake --install build/release --prefix ~/rangefinder": BUILDS,
     "cmake --preset release -D RANGEFINDER_TORCH_DIR=$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')": BUILDS,
     'cmake --build build/release && cmake --install build/release --prefix "$VIRTUAL_ENV"': BUILDS,
+    'RANGEFINDER_EXHAUSTIVE=1 critical_path_test "the graph takes*"': BUILDS,
     "pip install ./python": "tests/python/package_test.py does",
     "./dev wheel": BUILDS,
     "./dev deb": BUILDS,
@@ -112,6 +113,7 @@ NO_COMMAND = {
     "rangefinder query FILE SQL",
     "rangefinder mcp --folder DIR",
     "rangefinder fleet DIR --view stragglers|steps|ranges|kernels|loss",
+    "rangefinder diff BASELINE CANDIDATE",
     "rangefinder gate BASELINE CANDIDATE...",
     "rangefinder gate --save FILE RUN...",
     "rangefinder: FILE at PLACE: REASON",
@@ -262,7 +264,7 @@ class CommandsTest(unittest.TestCase):
         if text in NO_ROWS:
             self.assertIn("note  ", result.stdout, f"rows, or no word of why there are none: {told}")
         elif text.startswith("rangefinder report") and not re.search(r"--(csv|json)", text):
-            self.assertRegex(result.stdout, r"(?m)^─+  ?[─ ]*\n(?!\(no room|\n|device time)", f"no row: {told}")
+            self.assertRegex(result.stdout, r"(?m)^ *─+  ?[─ ]*\n(?!\(no room|\n|device time)", f"no row: {told}")
         self.compare_shown(command, result.stdout)
         for output in re.findall(r" -o (\S+)", text):
             if "%" not in output and not output.startswith("run/"):
