@@ -61,18 +61,17 @@ inline std::function<std::vector<Program>(std::uint64_t, Planted)> alone(
 }
 
 std::vector<AdviceCase> visible_cases();
-std::vector<AdviceCase> held_out_cases();
 
-/// What visible_cases() and held_out_cases() are made of.
+/// What visible_cases() is made of.
 std::vector<AdviceCase> visible_host_cases();
 std::vector<AdviceCase> visible_device_cases();
 std::vector<AdviceCase> visible_job_cases();
 std::vector<AdviceCase> visible_cpu_cases();
 std::vector<AdviceCase> visible_healthy_cases();
-std::vector<AdviceCase> held_out_host_cases();
-std::vector<AdviceCase> held_out_device_cases();
-std::vector<AdviceCase> held_out_job_cases();
-std::vector<AdviceCase> held_out_cpu_cases();
-std::vector<AdviceCase> held_out_healthy_cases();
+std::vector<AdviceCase> second_host_cases();
+std::vector<AdviceCase> second_device_cases();
+std::vector<AdviceCase> second_job_cases();
+std::vector<AdviceCase> second_cpu_cases();
+std::vector<AdviceCase> second_healthy_cases();
 
 }  // namespace rangefinder::testing::corpus

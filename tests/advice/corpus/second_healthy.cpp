@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs with nothing worth changing, of the half that rules were not made with.
+// Programs with nothing worth changing, of the second part of the visible half.
 #include "advice/corpus/cases.hpp"
 #include "advice/corpus/host_training.hpp"
 #include "advice/corpus/training_job.hpp"
@@ -187,7 +187,7 @@ Program even_threads(std::uint64_t seed, Planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_healthy_cases() {
+std::vector<AdviceCase> second_healthy_cases() {
   return {
       {"a CNN as it should be", {}, alone(plain_cnn), {}, true},
       {"4 ranks that gather layers ahead", {}, gathered_ahead, {}},

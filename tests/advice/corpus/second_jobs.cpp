@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs of several ranks, of the half that rules were not made with.
+// Jobs of several ranks, of the second part of the visible half.
 #include "advice/corpus/cases.hpp"
 #include "advice/corpus/training_job.hpp"
 
@@ -67,7 +67,7 @@ std::vector<Program> layers_gathered_late(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_job_cases() {
+std::vector<AdviceCase> second_job_cases() {
   using R = AdviceRule;
   return {
       {"4 ranks wait for the exchange of embeddings", {{R::kExposedCommunication}}, exchange_of_embeddings, {}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs without a device, of the half that rules were not made with.
+// Programs without a device, of the second part of the visible half.
 #include "advice/corpus/cases.hpp"
 #include "advice/corpus/host_training.hpp"
 
@@ -60,7 +60,7 @@ std::vector<Program> waits_and_reduces_at_end(std::uint64_t seed, Planted plante
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_cpu_cases() {
+std::vector<AdviceCase> second_cpu_cases() {
   using R = AdviceRule;
   return {
       {"the main thread prepares each phase alone", {{R::kHostThreads}}, alone(serial_phases), {}},

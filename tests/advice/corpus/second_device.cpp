@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the device's side, of the half that rules were not made with.
+// Causes on the device's side, of the second part of the visible half.
 #include "advice/corpus/cases.hpp"
 #include "advice/corpus/training_loop.hpp"
 
@@ -145,7 +145,7 @@ Program odd_width_and_one_block(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_device_cases() {
+std::vector<AdviceCase> second_device_cases() {
   using R = AdviceRule;
   return {
       {"gate, dropout and residual are kernels of their own", {{R::kElementwiseChain}}, alone(gated_layers), {}, true},

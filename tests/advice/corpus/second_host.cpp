@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the host's side, of the half that rules were not made with.
+// Causes on the host's side, of the second part of the visible half.
 #include "advice/corpus/cases.hpp"
 #include "advice/corpus/training_loop.hpp"
 
@@ -210,7 +210,7 @@ Program pageable_and_reads(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_host_cases() {
+std::vector<AdviceCase> second_host_cases() {
   using R = AdviceRule;
   return {
       {"experts get tokens that the host counts", {{R::kImplicitSynchronization}}, alone(routes_by_host), {}, true},
