@@ -21,7 +21,20 @@ struct HostLoop {
   Meeting* meeting = nullptr;         ///< null: no other ranks
   std::int64_t parameters = 400'000;  ///< of a layer
   bool overlapped = true;             ///< gradients of a layer are reduced while those of the next are computed
+  LoopNames names{};
 };
+
+inline void run_backward_on_host(Simulation& run, const HostLoop& loop) {
+  std::vector<std::size_t> reducing;
+  for (std::size_t i = 0; i < loop.layers; ++i) {
+    run.compute("aten::mm", shapes_of({{1024, 64}, {64, 1024}}), types_of("float", 2), 2 * loop.layer_us);
+    if (loop.meeting != nullptr && loop.overlapped)
+      reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
+  }
+  for (std::size_t i = 0; loop.meeting != nullptr && !loop.overlapped && i < loop.layers; ++i)
+    reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
+  for (const std::size_t one : reducing) run.wait_for(one);
+}
 
 /// PyTorch's operators use OpenMP, whose threads no recording has.
 inline Program run_on_host(std::uint64_t seed, const HostLoop& loop) {
@@ -29,28 +42,16 @@ inline Program run_on_host(std::uint64_t seed, const HostLoop& loop) {
   const std::string shapes = shapes_of({{1024}, {64, 1024}, {1024, 1024}, {}, {}}), types = types_of("float", 3, 2);
   for (int step = 0; step < loop.steps; ++step) {
     run.begin_step();
-    {
-      const auto data = run.range("data");
-      run.host(loop.data_us);
-    }
-    {
-      const auto forward = run.range("forward");
-      for (std::size_t i = 0; i < loop.layers; ++i) run.compute("aten::addmm", shapes, types, loop.layer_us);
-    }
-    {
-      const auto backward = run.range("backward");
-      std::vector<std::size_t> reducing;
-      for (std::size_t i = 0; i < loop.layers; ++i) {
-        run.compute("aten::mm", shapes_of({{1024, 64}, {64, 1024}}), types_of("float", 2), 2 * loop.layer_us);
-        if (loop.meeting != nullptr && loop.overlapped)
-          reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
-      }
-      for (std::size_t i = 0; loop.meeting != nullptr && !loop.overlapped && i < loop.layers; ++i)
-        reducing.push_back(run.collective(CollectiveKind::kAllReduce, loop.parameters, "Float", *loop.meeting));
-      for (const std::size_t one : reducing) run.wait_for(one);
-    }
-    const auto optimizer = run.range("optimizer");
-    run.compute("aten::_fused_adamw_", "[[],[],[]]", "[\"TensorList\",\"TensorList\",\"TensorList\"]", 350);
+    in_range(run, loop.names.step, [&] {
+      in_range(run, loop.names.data, [&] { run.host(loop.data_us); });
+      in_range(run, loop.names.forward, [&] {
+        for (std::size_t i = 0; i < loop.layers; ++i) run.compute("aten::addmm", shapes, types, loop.layer_us);
+      });
+      in_range(run, loop.names.backward, [&] { run_backward_on_host(run, loop); });
+      in_range(run, loop.names.optimizer, [&] {
+        run.compute("aten::_fused_adamw_", "[[],[],[]]", "[\"TensorList\",\"TensorList\",\"TensorList\"]", 350);
+      });
+    });
   }
   return run.finish();
 }
@@ -63,6 +64,7 @@ struct ThreadedLoop {
   double phase_us = 24'000;  ///< of work, by all threads together
   double serial_us = 60;     ///< on the main thread, before each phase
   double data_us = 50;
+  std::string data = "data", whole = "solve", serial = "prepare_phase", work = "relax_cells";  ///< names of its ranges
 };
 
 inline Program run_threaded(std::uint64_t seed, const ThreadedLoop& loop) {
@@ -71,20 +73,15 @@ inline Program run_threaded(std::uint64_t seed, const ThreadedLoop& loop) {
   Simulation run(seed, std::move(program));
   for (int step = 0; step < loop.steps; ++step) {
     run.begin_step();
-    {
-      const auto data = run.range("data");
-      run.host(loop.data_us);
-    }
-    const auto range = run.range("solve");
-    for (int phase = 0; phase < loop.phases; ++phase) {
-      {
-        const auto serial = run.range("prepare_phase");
-        run.host(loop.serial_us);
+    in_range(run, loop.data, [&] { run.host(loop.data_us); });
+    in_range(run, loop.whole, [&] {
+      for (int phase = 0; phase < loop.phases; ++phase) {
+        in_range(run, loop.serial, [&] { run.host(loop.serial_us); });
+        std::vector<double> us;
+        for (const double share : loop.shares) us.push_back(share * loop.phase_us);
+        run.in_parallel(loop.work, us);
       }
-      std::vector<double> us;
-      for (const double share : loop.shares) us.push_back(share * loop.phase_us);
-      run.in_parallel("relax_cells", us);
-    }
+    });
   }
   return run.finish();
 }

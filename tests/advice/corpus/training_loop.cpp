@@ -31,9 +31,33 @@ std::vector<Kernel> optimizer_kernels(const Model& model) {
 }
 
 void run_as_graph(Simulation& run, const Loop& loop) {
-  const auto range = run.range("forward_backward_optimizer");
-  run.host(12);
-  run.launch_graph(kernels_of_step(loop), kStepGraph);
+  in_range(run, loop.names.graph, [&] {
+    run.host(12);
+    run.launch_graph(kernels_of_step(loop), kStepGraph);
+  });
+}
+
+void run_step(Simulation& run, const Loop& loop, int step, TwoStepsAhead& ahead) {
+  ahead.wait(run);
+  if (loop.before_step) loop.before_step(run, step);
+  in_range(run, loop.names.data, [&] {
+    if (loop.data)
+      loop.data(run, step);
+    else
+      default_data(run, loop.model);
+  });
+  if (loop.graph) {
+    run_as_graph(run, loop);
+  } else {
+    run_forward(run, loop, step);
+    if (loop.after_forward) loop.after_forward(run, step);
+    if (loop.training) run_backward(run, loop, step);
+    if (loop.after_backward) loop.after_backward(run, step);
+    if (loop.training) run_optimizer(run, loop.model, loop.names.optimizer);
+  }
+  ahead.mark(run);
+  if (loop.after_step) loop.after_step(run, step);
+  run.host(20);
 }
 
 }  // namespace
@@ -62,32 +86,35 @@ void default_data(Simulation& run, const Model& model) {
 }
 
 void run_forward(Simulation& run, const Loop& loop, int step) {
-  const auto range = run.range("forward");
-  for (std::size_t i = 0; i < loop.model.layers.size(); ++i) {
-    const auto layer = run.range(loop.model.layers[i].name);
-    run.host(loop.host_us_of_layer);
-    for (const Op& op : loop.model.layers[i].forward) run_op(run, op);
-    if (loop.after_layer) loop.after_layer(run, step, i);
-  }
+  in_range(run, loop.names.forward, [&] {
+    for (std::size_t i = 0; i < loop.model.layers.size(); ++i)
+      in_range(run, loop.model.layers[i].name, [&] {
+        run.host(loop.host_us_of_layer);
+        for (const Op& op : loop.model.layers[i].forward) run_op(run, op);
+        if (loop.after_layer) loop.after_layer(run, step, i);
+      });
+  });
 }
 
 void run_backward(Simulation& run, const Loop& loop, int step) {
-  const auto range = run.range("backward");
-  run.host(18);
-  run.on_thread(kEngineThread);
-  for (std::size_t i = loop.model.layers.size(); i-- > 0;) {
-    for (const Op& op : loop.model.layers[i].backward) run_op(run, op);
-    if (loop.after_layer_backward) loop.after_layer_backward(run, step, i);
-  }
-  run.on_thread(kMainThread);
-  run.host(6);
+  in_range(run, loop.names.backward, [&] {
+    run.host(18);
+    run.on_thread(kEngineThread);
+    for (std::size_t i = loop.model.layers.size(); i-- > 0;) {
+      for (const Op& op : loop.model.layers[i].backward) run_op(run, op);
+      if (loop.after_layer_backward) loop.after_layer_backward(run, step, i);
+    }
+    run.on_thread(kMainThread);
+    run.host(6);
+  });
 }
 
-void run_optimizer(Simulation& run, const Model& model) {
-  const auto range = run.range("optimizer");
-  run.host(35);
-  const auto op = run.op("aten::_fused_adamw_");
-  for (const Kernel& kernel : optimizer_kernels(model)) run.launch(kernel);
+void run_optimizer(Simulation& run, const Model& model, const std::string& name) {
+  in_range(run, name, [&] {
+    run.host(35);
+    const auto op = run.op("aten::_fused_adamw_");
+    for (const Kernel& kernel : optimizer_kernels(model)) run.launch(kernel);
+  });
 }
 
 std::vector<Kernel> kernels_of_step(const Loop& loop) {
@@ -108,27 +135,7 @@ void run_loop(Simulation& run, const Loop& loop) {
   TwoStepsAhead ahead;
   for (int step = 0; step < loop.steps; ++step) {
     run.begin_step();
-    ahead.wait(run);
-    if (loop.before_step) loop.before_step(run, step);
-    {
-      const auto range = run.range("data");
-      if (loop.data)
-        loop.data(run, step);
-      else
-        default_data(run, loop.model);
-    }
-    if (loop.graph) {
-      run_as_graph(run, loop);
-    } else {
-      run_forward(run, loop, step);
-      if (loop.after_forward) loop.after_forward(run, step);
-      if (loop.training) run_backward(run, loop, step);
-      if (loop.after_backward) loop.after_backward(run, step);
-      if (loop.training) run_optimizer(run, loop.model);
-    }
-    ahead.mark(run);
-    if (loop.after_step) loop.after_step(run, step);
-    run.host(20);
+    in_range(run, loop.names.step, [&] { run_step(run, loop, step, ahead); });
   }
 }
 

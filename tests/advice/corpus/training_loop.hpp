@@ -66,6 +66,13 @@ struct DecoderShape {
 };
 Model decoder(const DecoderShape& shape);
 
+/// What the program calls its ranges; where a name is empty there is none.
+struct LoopNames {
+  std::string step;  ///< around all that follows
+  std::string data = "data", forward = "forward", backward = "backward", optimizer = "optimizer";
+  std::string graph = "forward_backward_optimizer";  ///< in place of the last three
+};
+
 /// The loop. What a case does not set is done as a good program does it.
 struct Loop {
   Model model;
@@ -79,7 +86,16 @@ struct Loop {
   /// In place of forward, backward and optimizer: all of it as one CUDA graph.
   bool graph = false;
   double host_us_of_layer = 6;  ///< Python of a module
+  LoopNames names{};
 };
+
+/// Does it in a range of that name, or of none.
+template <typename Body>
+void in_range(Simulation& run, const std::string& name, Body body) {
+  if (name.empty()) return body();
+  const auto range = run.range(name);
+  body();
+}
 
 /// A host that runs ahead of its device by two steps, as pinned buffers that are used in turn make it: the one of the
 /// step before last has to be free.
@@ -99,7 +115,7 @@ class TwoStepsAhead {
   std::vector<ProgramEvent> events_;
 };
 
-/// In ranges data, forward, backward and optimizer; the backward pass is launched by the engine's thread.
+/// In ranges of data, forward, backward and optimizer; the backward pass is launched by the engine's thread.
 void run_loop(Simulation& run, const Loop& loop);
 Program run_loop(std::uint64_t seed, const Loop& loop);
 void default_data(Simulation& run, const Model& model);
@@ -107,7 +123,7 @@ void default_data(Simulation& run, const Model& model);
 void run_op(Simulation& run, const Op& op);
 void run_forward(Simulation& run, const Loop& loop, int step);
 void run_backward(Simulation& run, const Loop& loop, int step);
-void run_optimizer(Simulation& run, const Model& model);
+void run_optimizer(Simulation& run, const Model& model, const std::string& name = "optimizer");
 std::vector<Kernel> kernels_of_step(const Loop& loop);
 
 }  // namespace rangefinder::testing::corpus
