@@ -61,6 +61,7 @@ inline std::function<std::vector<Program>(std::uint64_t, Planted)> alone(
 }
 
 std::vector<AdviceCase> visible_cases();
+std::vector<AdviceCase> held_out_cases();
 
 /// What visible_cases() is made of.
 std::vector<AdviceCase> visible_host_cases();
@@ -73,5 +74,12 @@ std::vector<AdviceCase> second_device_cases();
 std::vector<AdviceCase> second_job_cases();
 std::vector<AdviceCase> second_cpu_cases();
 std::vector<AdviceCase> second_healthy_cases();
+
+/// What held_out_cases() is made of.
+std::vector<AdviceCase> held_out_host_cases();
+std::vector<AdviceCase> held_out_device_cases();
+std::vector<AdviceCase> held_out_job_cases();
+std::vector<AdviceCase> held_out_cpu_cases();
+std::vector<AdviceCase> held_out_healthy_cases();
 
 }  // namespace rangefinder::testing::corpus
