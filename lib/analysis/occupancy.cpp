@@ -117,10 +117,17 @@ std::optional<Occupancy> occupancy_of(const DeviceInfo& device, const KernelDeta
   return out;
 }
 
-std::optional<std::int64_t> waves_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept {
+std::optional<std::uint64_t> blocks_at_once(const DeviceInfo& device, const KernelDetail& kernel) noexcept {
   const std::optional<Occupancy> occupancy = occupancy_of(device, kernel);
   if (!occupancy || occupancy->resident_blocks == 0 || device.multiprocessors == 0) return std::nullopt;
-  const unsigned __int128 at_once = blocks_at_once(device, kernel, *occupancy);
+  return static_cast<std::uint64_t>(
+      std::min<unsigned __int128>(blocks_at_once(device, kernel, *occupancy), kUnlimited));
+}
+
+std::optional<std::int64_t> waves_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept {
+  const std::optional<std::uint64_t> most = blocks_at_once(device, kernel);
+  if (!most) return std::nullopt;
+  const unsigned __int128 at_once = *most;
   const unsigned __int128 waves = (static_cast<unsigned __int128>(blocks_of(kernel)) * 200 + at_once) / (at_once * 2);
   return static_cast<std::int64_t>(std::min<unsigned __int128>(waves, std::numeric_limits<std::int64_t>::max()));
 }

@@ -36,9 +36,12 @@ struct Occupancy {
 /// named barriers. Compute capability 5.0 and later.
 std::optional<Occupancy> occupancy_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept;
 
+/// Blocks that the device can hold at a time; nothing where that is not known. Clusters can leave multiprocessors free:
+/// as many fit as the driver says, where the input has that.
+std::optional<std::uint64_t> blocks_at_once(const DeviceInfo& device, const KernelDetail& kernel) noexcept;
+
 /// How often all multiprocessors have to be filled for the whole grid, in hundredths, rounded to nearest; nothing where
-/// that is not known. Clusters can leave multiprocessors free: as many fit as the driver says, where the input has
-/// that.
+/// blocks_at_once is not known.
 std::optional<std::int64_t> waves_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept;
 
 /// Threads resident on the average multiprocessor, in percent of what it could hold: Kineto's "est. achieved occupancy
