@@ -23,15 +23,12 @@ Judgement judge_small_buckets(Context& context) {
     return Judgement::cannot_tell(
         "sizes of collectives: record with CollectiveRecording or NCCL's profiler plugin; "
         "torch.profiler has them since PyTorch 2.2");
-  // The longest of each kind in a step stays, for all of them.
-  std::map<std::tuple<std::size_t, CollectiveKind>, std::size_t> longest;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!small[i]) continue;
-    const auto [place, added] = longest.try_emplace({all[i].frame, timeline.collectives.kind[all[i].collective]}, i);
-    if (!added && all[i].length_ns > all[place->second].length_ns) place->second = i;
-  }
+  // The last of each kind in a step stays, for all of them: one of all cannot begin before.
+  std::map<std::tuple<std::size_t, CollectiveKind>, std::size_t> last;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (small[i]) last[{all[i].frame, timeline.collectives.kind[all[i].collective]}] = i;
   std::vector<bool> stays(all.size());
-  for (const auto& [key, row] : longest) stays[row] = true;
+  for (const auto& [key, row] : last) stays[row] = true;
   Change change;
   EvidenceTable evidence(context);
   for (std::size_t i = 0; i < all.size(); ++i) {
