@@ -18,6 +18,7 @@ struct Frame {
   std::int64_t number = 0;  ///< of the step
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
+  bool is_early = false;  ///< one of the first of its process, in which a program may still set itself up
 };
 
 /// The steps that are judged: those after the warm-up. Where there are none, all of the recording, a frame for each

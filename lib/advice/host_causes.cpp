@@ -228,6 +228,17 @@ void skip(Context& context, const HostSpans& spans, WaitCause cause, Change& cha
   change.skip_host(spans);
 }
 
+bool recurs(Context& context, const HostSpans& spans) {
+  const Timeline& timeline = context.timeline();
+  const Frames& frames = context.frames();
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)
+    for (const analysis::Span& span : spans.of(thread)) {
+      const std::size_t frame = frames.at(timeline.threads[thread].process, span.begin);
+      if (frame != Frames::kNoFrame && !frames.all()[frame].is_early) return true;
+    }
+  return false;
+}
+
 Change without_causes(Context& context) {
   const HostCauses& causes = context.host_causes();
   Change change;

@@ -36,6 +36,8 @@ HostCauses find_host_causes(Context& context);
 
 /// Adds to `change` that what the spans cover is not done, and that calls which wait for that reason do not.
 void skip(Context& context, const HostSpans& spans, WaitCause cause, Change& change);
+/// Whether any of them is in a step that is not one of the first. What only those have is done once, whatever it takes.
+bool recurs(Context& context, const HostSpans& spans);
 /// All causes but that the program waits: what is left is launching and waiting.
 Change without_causes(Context& context);
 

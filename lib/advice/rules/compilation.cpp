@@ -10,6 +10,7 @@ namespace rangefinder::advice {
 Judgement judge_compilation(Context& context) {
   if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().compilation;
+  if (!recurs(context, spans)) return Judgement::nothing();
   Change change;
   skip(context, spans, WaitCause::kCompilation, change);
   const std::int64_t gain_ns = context.gain_ns(change);

@@ -18,6 +18,7 @@ Judgement judge_device_allocation(Context& context) {
   if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   // The caching allocator's own calls when it tries again are allocator_retries.
   if (retries_of(context, analysis::counted_devices(timeline)) > 0) return Judgement::nothing();
+  if (!recurs(context, context.host_causes().allocations)) return Judgement::nothing();
   Change change;
   skip(context, context.host_causes().allocations, WaitCause::kAllocation, change);
   const std::int64_t gain_ns = context.gain_ns(change);

@@ -16,6 +16,7 @@ Judgement judge_graph_capture(Context& context) {
         "ProfilerActivity.CPU beside CUDA");
   if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().capture;
+  if (!recurs(context, spans)) return Judgement::nothing();
   Change change;
   skip(context, spans, WaitCause::kCapture, change);
   const std::int64_t gain_ns = context.gain_ns(change);
