@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/host_causes.hpp"
 #include "advice/rule.hpp"
+#include "analysis/spread.hpp"
 #include "analysis/step_rules.hpp"
 
 #include <rangefinder/analysis/stragglers.hpp>
@@ -12,6 +13,26 @@
 // The step waits for its input.
 namespace rangefinder::advice {
 namespace {
+
+// To hand a batch over that is there, a loader takes up to this: a queue, a few locks and Python.
+constexpr std::int64_t kReadyBatchNs = 100'000;
+
+/// By frame, whether its input takes longer than to hand a batch over.
+std::vector<bool> waiting_frames(Context& context, const HostSpans& input) {
+  const Timeline& timeline = context.timeline();
+  const Frames& frames = context.frames();
+  std::vector<std::int64_t> input_ns(frames.count());
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)
+    for (const analysis::Span& span : input.of(thread)) {
+      const std::size_t frame = frames.at(timeline.threads[thread].process, span.begin);
+      if (frame < input_ns.size())
+        input_ns[frame] = analysis::saturating_add(input_ns[frame], detail::minus(span.end, span.begin));
+    }
+  std::vector<bool> waits;
+  waits.reserve(input_ns.size());
+  for (const std::int64_t time_ns : input_ns) waits.push_back(time_ns > kReadyBatchNs);
+  return waits;
+}
 
 /// Ranges of the part `data`, by name.
 std::vector<bool> input_names(const Timeline& timeline) {
@@ -50,15 +71,21 @@ Judgement judge_data_wait(Context& context) {
   Change change;
   EvidenceTable evidence(context);
   const std::vector<bool> is_slow = slow_at_input(context);
+  const std::vector<bool> waits = waiting_frames(context, input);
+  const auto is_waiting = [&](ThreadIndex thread, std::int64_t time_ns) {
+    const ProcessIndex process = timeline.threads[thread].process;
+    const std::size_t frame = context.frames().at(process, time_ns);
+    return !is_slow[process] && frame < waits.size() && waits[frame];
+  };
   for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)
-    if (!is_slow[timeline.threads[thread].process])
-      for (const analysis::Span& span : input.of(thread)) change.skip_host(thread, span.begin, span.end);
+    for (const analysis::Span& span : input.of(thread))
+      if (is_waiting(thread, span.begin)) change.skip_host(thread, span.begin, span.end);
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if (!is_input[static_cast<std::size_t>(ranges.name[row])] || ranges.thread[row] >= timeline.threads.size() ||
-        is_slow[timeline.threads[ranges.thread[row]].process])
+        !is_waiting(ranges.thread[row], ranges.begin_ns[row]))
       continue;
     const std::int64_t covered_ns = input.covered_ns(ranges.thread[row], ranges.begin_ns[row], ranges.end_ns[row]);
     if (covered_ns > 0)
