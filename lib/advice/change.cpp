@@ -57,6 +57,7 @@ void Change::add(const Change& other) {
   waits_.insert(waits_.end(), other.waits_.begin(), other.waits_.end());
   activities_.insert(activities_.end(), other.activities_.begin(), other.activities_.end());
   prompt_.insert(prompt_.end(), other.prompt_.begin(), other.prompt_.end());
+  meetings_.insert(meetings_.end(), other.meetings_.begin(), other.meetings_.end());
 }
 
 void Change::finish() {
@@ -65,6 +66,7 @@ void Change::finish() {
   const auto same_call = [](const Skipped& a, const Skipped& b) { return a.call == b.call; };
   waits_.erase(std::unique(waits_.begin(), waits_.end(), same_call), waits_.end());
   std::sort(prompt_.begin(), prompt_.end());
+  std::sort(meetings_.begin(), meetings_.end());
   std::sort(transfers_.begin(), transfers_.end(),
             [](const Transfer& a, const Transfer& b) { return a.done_ns < b.done_ns; });
   std::sort(activities_.begin(), activities_.end(), [](const Scaled& a, const Scaled& b) {
@@ -111,6 +113,7 @@ bool Change::is_prompt(const CriticalSegment& segment) const noexcept {
 
 double Change::scale(const CriticalSegment& segment) const noexcept {
   const bool of_host = segment.thread != kNone;
+  if (segment.is_wait && !of_host && std::binary_search(meetings_.begin(), meetings_.end(), segment.activity)) return 0;
   if (segment.is_wait) return of_host && segment.call != kNone && waits_in(segment.call) ? 0 : 1;
   if (segment.reason == CriticalReason::kSynchronisation && waits_in(segment.call)) return 0;
   const bool before_device =

@@ -36,6 +36,8 @@ class Change {
   void skip_delay(ActivityIndex activity) { prompt_.push_back(activity); }
   /// The work of a collective on the host that was done then takes no time once all ranks have come.
   void skip_transfer(std::int64_t done_ns, std::int64_t length_ns);
+  /// The kernel of a collective does not wait for its own rank's work, nor for the other ranks.
+  void skip_meeting(ActivityIndex kernel) { meetings_.push_back(kernel); }
   void add(const Change& other);
   /// After the last of the above, and before any question.
   void finish();
@@ -70,7 +72,7 @@ class Change {
   std::vector<Skipped> waits_;       // by call
   std::vector<Scaled> activities_;   // by activity
   std::vector<Transfer> transfers_;  // by time
-  std::vector<ActivityIndex> prompt_;
+  std::vector<ActivityIndex> prompt_, meetings_;
 };
 
 }  // namespace rangefinder::advice
