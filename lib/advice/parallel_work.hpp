@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "advice/context.hpp"
+#include "advice/host_spans.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+// Work that threads of a process share, and what one of them does alone.
+namespace rangefinder::advice {
+
+/// Ranges of one name that ran at the same time, each on a thread of its own.
+struct ParallelWork {
+  StringId name = StringId::kEmpty;
+  ProcessIndex process{0};
+  std::vector<RangeIndex> ranges;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t total_ns = 0;
+
+  /// When it would be done if each thread had as much, and there were so many threads at least.
+  std::int64_t even_end_ns(std::size_t threads) const noexcept {
+    return begin_ns + total_ns / static_cast<std::int64_t>(std::max(ranges.size(), threads));
+  }
+};
+
+/// Of the judged frames, of processes without a device.
+std::vector<ParallelWork> parallel_works_of(Context& context, const std::vector<bool>& is_host_only);
+
+/// By process: the thread that marks its steps.
+std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline);
+
+/// What the thread that marks the steps does while those that share its work stand still: all of its time in frames
+/// but shared work, input and communication. Only of processes whose work it waits for, or takes part in: loaders that
+/// work beside it share nothing.
+HostSpans serial_work_of(Context& context, const std::vector<ParallelWork>& works);
+
+}  // namespace rangefinder::advice
