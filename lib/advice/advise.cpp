@@ -24,7 +24,7 @@ Advice advise(const Timeline& timeline, const AdviceOptions& options) {
     if (!judgement.missing.empty()) out.abstentions.push_back({rule.rule, std::move(judgement.missing)});
   }
   std::stable_sort(out.findings.begin(), out.findings.end(),
-                   [](const AdviceFinding& a, const AdviceFinding& b) { return a.gain_ns > b.gain_ns; });
+                   [](const AdviceFinding& a, const AdviceFinding& b) { return a.own_gain_ns > b.own_gain_ns; });
   out.bound = advice::bound_of(context);
   out.verdict = advice::verdict_of(context, out);
   return out;

@@ -55,7 +55,7 @@ std::span<const Rule> rules() noexcept { return kRules; }
 AdviceFinding finding_of(AdviceRule rule, std::int64_t gain_ns, EvidenceTable& evidence, FindingTexts texts) {
   AdviceFinding finding;
   finding.rule = rule;
-  finding.gain_ns = gain_ns;
+  finding.gain_ns = finding.own_gain_ns = gain_ns;
   finding.headline = std::move(texts.headline);
   finding.change = std::move(texts.change);
   finding.check = std::move(texts.check);

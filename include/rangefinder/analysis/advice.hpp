@@ -62,10 +62,13 @@ struct AdviceEvidence {
 
 struct AdviceFinding {
   AdviceRule rule{};
-  std::string headline;         ///< one sentence
-  std::string range;            ///< path of the range that it is about most; empty: none
-  std::int64_t gain_ns = 0;     ///< upper bound of what it saves of a step (of the whole where there are no steps)
-  std::int64_t gain_bytes = 0;  ///< of findings about memory: what it frees; else 0
+  std::string headline;      ///< one sentence
+  std::string range;         ///< path of the range that it is about most; empty: none
+  std::int64_t gain_ns = 0;  ///< upper bound of what it saves of a step (of the whole where there are no steps)
+  /// Of that, what is left when the causes that explain it better are gone: the host launches late after a wait for
+  /// data, too. At most gain_ns. The order of findings.
+  std::int64_t own_gain_ns = 0;
+  std::int64_t gain_bytes = 0;           ///< of findings about memory: what it frees; else 0
   std::vector<AdviceEvidence> evidence;  ///< most time first
   std::string change;                    ///< what to change, in terms of LibTorch, PyTorch and CUDA
   std::string check;                     ///< how to see that it worked
@@ -82,7 +85,7 @@ struct Advice {
   AdviceBound bound = AdviceBound::kUnknown;
   std::int64_t step_ns = 0;             ///< mean of the steps; of all that was recorded where there are none
   std::uint64_t steps = 0;              ///< that were judged, of all ranks; 0: there are none, the whole was judged
-  std::vector<AdviceFinding> findings;  ///< greatest gain first
+  std::vector<AdviceFinding> findings;  ///< greatest own gain first
   std::vector<AdviceAbstention> abstentions;
 };
 

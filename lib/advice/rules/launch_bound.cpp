@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 // The host launches kernels more slowly than the device runs them.
@@ -70,11 +71,12 @@ Judgement judge_launch_bound(Context& context) {
   for (std::size_t i = 0; i < causes.size(); ++i)
     if (causes[i] == WaitCause::kProgram) others.skip_wait(timeline, context.waits()[i].call);
   if (context.gain_ns(change) == 0) return Judgement::nothing();
-  if (!others.empty() && context.gain_beside_ns(others, change) == 0) return Judgement::nothing();
+  const bool is_alone = others.empty();
+  if (!is_alone && context.gain_beside_ns(others, change) == 0) return Judgement::nothing();
   // In a graph a kernel begins right after the one before. By itself that is no reason: it delays long kernels, too.
   for (const HostLaunch& launch : launches) change.skip_delay(launch.activity);
   const std::int64_t gain_ns = context.gain_ns(change);
-  return Judgement::found(finding_of(
+  AdviceFinding finding = finding_of(
       AdviceRule::kLaunchBound, gain_ns, evidence,
       {"The device waits for the host, which makes " +
            counted(launches.size() / context.frames().count(), "launch", "launches") + a_step(context) +
@@ -83,7 +85,9 @@ Judgement judge_launch_bound(Context& context) {
        "(torch.compile with mode=\"reduce-overhead\"); fuse small operators (foreach=True or fused=True for the "
        "optimizer, fused layers); use larger batches",
        "`report --view breakdown` shows less idle time for the reason host wait, and `--view launches` fewer "
-       "launches"}));
+       "launches"});
+  if (!is_alone) finding.own_gain_ns = std::min(gain_ns, context.gain_beside_ns(others, change));
+  return Judgement::found(std::move(finding));
 }
 
 }  // namespace rangefinder::advice
