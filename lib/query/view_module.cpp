@@ -19,8 +19,9 @@ namespace {
 using report::ColumnType;
 
 // Those whose help says --instances; tests/query compares.
-constexpr std::string_view kWithInstances[] = {"ranges",   "kernels",     "memcpy",      "api",      "sync",
-                                               "overhead", "allocations", "collectives", "pipeline", "counters"};
+constexpr std::string_view kWithInstances[] = {"ranges",   "kernels",  "memcpy",      "api",
+                                               "sync",     "overhead", "allocations", "collectives",
+                                               "pipeline", "counters", "streams",     "critical_path"};
 
 std::string_view declared_type(const report::Column& column) noexcept {
   if (report::is_text(column.type)) return "TEXT";
