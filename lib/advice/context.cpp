@@ -10,6 +10,7 @@
 #include "projection/project.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -165,6 +166,23 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
     gains.push_back(static_cast<double>(detail::minus(before[i], after[i])));
   }
   const std::int64_t gain = std::max(sum.mean(0), static_cast<std::int64_t>(analysis::median_of(gains)));
+  return gain > 0 && gain >= least_gain_ns() ? std::min(gain, step_ns()) : 0;
+}
+
+std::int64_t Context::gain_at_pace_ns(Change& change) {
+  change.finish();
+  if (change.empty() || windows().empty()) return 0;
+  if (!recorded_ns_) recorded_ns_ = lengths_with(Change());
+  const std::vector<std::int64_t> after = lengths_with(change);
+  analysis::Sum before;
+  std::map<ProcessIndex, analysis::Sum> of_rank;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    before.add((*recorded_ns_)[i]);
+    of_rank[windows()[i].process].add(after[i]);
+  }
+  std::int64_t slowest_ns = 0;
+  for (const auto& [process, sum] : of_rank) slowest_ns = std::max(slowest_ns, sum.mean(0));
+  const std::int64_t gain = detail::minus(before.mean(0), slowest_ns);
   return gain > 0 && gain >= least_gain_ns() ? std::min(gain, step_ns()) : 0;
 }
 

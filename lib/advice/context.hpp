@@ -64,6 +64,8 @@ class Context {
   std::int64_t gain_ns(Change& change);
   /// The same of `change` for steps that are already changed by `first`.
   std::int64_t gain_beside_ns(Change& first, Change& change);
+  /// The same where `change` lets ranks not wait for each other: the slowest of them sets the pace of all.
+  std::int64_t gain_at_pace_ns(Change& change);
   /// The least gain that is reported.
   std::int64_t least_gain_ns();
 

@@ -77,17 +77,18 @@ Judgement judge_exposed_communication(Context& context) {
   const std::vector<Communication> all = communications_of(context);
   const std::vector<bool> small = small_communications(timeline, all);
   const bool alone = timeline.processes.size() < 2;
-  Change change;
+  Change change, apart;
   EvidenceTable evidence(context);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (small[i]) continue;  // small_buckets
     skip_communication(timeline, all[i], change);
-    // Ranks that do not wait for each collective meet once a step: where they differ, it adds up to less.
-    if (!alone && all[i].kernel != kNone && !is_last_of_frame(all, i)) change.skip_meeting(all[i].kernel);
+    // Ranks that differ from step to step wait less for each other if they do not wait for every collective.
+    if (all[i].kernel != kNone) apart.skip_meeting(all[i].kernel);
     add_evidence(timeline, all[i], evidence);
   }
-  const std::int64_t gain_ns =
-      context.gain_ns(change) - (context.frames().are_steps() ? unavoidable_ns(context, all) : 0);
+  apart.add(change);
+  const std::int64_t gain_ns = std::max(context.gain_ns(change), alone ? 0 : context.gain_at_pace_ns(apart)) -
+                               (context.frames().are_steps() ? unavoidable_ns(context, all) : 0);
   if (gain_ns <= 0 || gain_ns < context.least_gain_ns()) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kExposedCommunication, gain_ns, evidence,
