@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "advice/copies.hpp"
 #include "advice/host_causes.hpp"
+#include "advice/launches.hpp"
 #include "advice/rule.hpp"
 #include "analysis/communication_names.hpp"
 #include "analysis/range_at.hpp"
@@ -90,6 +92,20 @@ bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   return frames.are_steps();
 }
 
+/// The copy of the value that was waited for, its call, and what lies between that and the wait.
+void skip_copies_of_values(Context& context, const std::vector<std::size_t>& waits, Change& change) {
+  const Timeline& timeline = context.timeline();
+  for (const std::size_t i : waits) {
+    const analysis::Wait& wait = context.waits()[i];
+    if (wait.last == kNone || direction_of(timeline, wait.last) != CopyDirection::kToHost) continue;
+    change.scale_activity(timeline, wait.last, 0);
+    const CallIndex call = call_of(timeline, wait.last);
+    if (call >= timeline.calls.size() || timeline.calls.thread[call] != wait.thread) continue;
+    change.skip_call(timeline, call);
+    change.skip_host(wait.thread, timeline.calls.begin_ns[call], wait.begin_ns);
+  }
+}
+
 /// What the host does with what it waited for, in the range in which it did, until it launches again.
 void skip_use_of_values(Context& context, const std::vector<std::size_t>& waits, Change& change) {
   const Timeline& timeline = context.timeline();
@@ -144,6 +160,7 @@ Judgement judge_implicit_synchronization(Context& context) {
   const std::int64_t least_ns =
       waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 1;
   if (own_ns < least_ns) return Judgement::nothing();
+  skip_copies_of_values(context, skipped, change);
   skip_use_of_values(context, skipped, change);
   const std::int64_t gain_ns = context.gain_ns(change);
   return Judgement::found(finding_of(
