@@ -14,8 +14,9 @@
 namespace rangefinder::advice {
 namespace {
 
-// To hand a batch over that is there, a loader takes up to this: a queue, a few locks and Python.
-constexpr std::int64_t kReadyBatchNs = 100'000;
+// To hand a batch over that is there, a loader takes less: a queue, a few locks and Python. As much between launches
+// counts for launch_bound.
+constexpr std::int64_t kReadyBatchNs = 200'000;
 
 /// By frame, whether its input takes longer than to hand a batch over.
 std::vector<bool> waiting_frames(Context& context, const HostSpans& input) {
