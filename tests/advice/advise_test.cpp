@@ -123,6 +123,47 @@ TEST_CASE("a wait for data gains what the device waits for it", "[advice]") {
   CHECK(found(advise(with_loader(999)), AdviceRule::kDataWait) == nullptr);
 }
 
+TEST_CASE("handing over a batch that is there is no wait for data", "[advice]") {
+  const auto with_loader = [](std::int64_t load_us) {
+    return advise(loop_of([load_us](TimelineBuilder& build, std::int64_t at) {
+      build.range("load_batch", at, at + load_us * kUs);
+      build.launch_call("cudaLaunchKernel", at + (load_us + 5) * kUs, at + (load_us + 10) * kUs)
+          .kernel(at + (load_us + 12) * kUs, at + 995 * kUs, "work");
+    }));
+  };
+  CHECK(found(with_loader(190), AdviceRule::kDataWait) == nullptr);
+  CHECK(found(with_loader(210), AdviceRule::kDataWait) != nullptr);
+}
+
+TEST_CASE("memory that only the first steps allocate is no fault", "[advice]") {
+  const auto frees_until = [](int last) {
+    int step = 0;
+    return advise(loop_of([last, step](TimelineBuilder& build, std::int64_t at) mutable {
+      waiting_step(build, at, step++ <= last ? "cudaFree" : "cudaEventQuery");
+    }));
+  };
+  CHECK(found(frees_until(2), AdviceRule::kDeviceAllocation) == nullptr);
+  CHECK(found(frees_until(3), AdviceRule::kDeviceAllocation) != nullptr);
+}
+
+TEST_CASE("a host that launches late because it waits for data is told of the data first", "[advice]") {
+  // 400 us of input; then the host launches five kernels, 140 us apart, that take the device 100 us each. With faster
+  // launches the input would be hidden, too: that alone gains more than the input.
+  const Advice advice = advise(loop_of([](TimelineBuilder& build, std::int64_t at) {
+    build.range("load_batch", at, at + 400 * kUs);
+    for (std::int64_t launch = 410; launch <= 970; launch += 140)
+      build.launch_call("cudaLaunchKernel", at + launch * kUs, at + (launch + 5) * kUs)
+          .kernel(at + (launch + 7) * kUs, at + (launch + 107) * kUs, "work");
+  }));
+  REQUIRE(advice.findings.size() == 2);
+  const AdviceFinding &data = advice.findings[0], &launches = advice.findings[1];
+  CHECK(data.rule == AdviceRule::kDataWait);
+  CHECK(data.own_gain_ns == data.gain_ns);
+  CHECK(launches.rule == AdviceRule::kLaunchBound);
+  CHECK(launches.gain_ns > data.gain_ns);
+  CHECK(launches.own_gain_ns < data.gain_ns);
+}
+
 TEST_CASE("rules whose inputs are missing abstain and say what to record", "[advice]") {
   const Advice advice = advise(loop_of([](TimelineBuilder& build, std::int64_t at) {
     build.launch_call("cudaLaunchKernel", at + 5 * kUs, at + 10 * kUs)
