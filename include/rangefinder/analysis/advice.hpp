@@ -81,7 +81,7 @@ struct AdviceAbstention {
 };
 
 struct Advice {
-  std::string verdict;  ///< one sentence: what bounds the step, and the largest gain
+  std::string verdict;  ///< one sentence: what bounds the step, and the first finding
   AdviceBound bound = AdviceBound::kUnknown;
   std::int64_t step_ns = 0;             ///< mean of the steps; of all that was recorded where there are none
   std::uint64_t steps = 0;              ///< that were judged, of all ranks; 0: there are none, the whole was judged
