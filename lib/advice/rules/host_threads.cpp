@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/parallel_work.hpp"
 #include "advice/rule.hpp"
-#include "analysis/device_states.hpp"
 #include "analysis/host_states.hpp"
-#include "analysis/spread.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -11,18 +9,16 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
-// Threads that share work, of which one has more than the others: all wait until it is done.
+// Threads that share work, of which one has more than the others: all wait until it is done. And what one does alone.
 namespace rangefinder::advice {
 namespace {
 
 // A program knows that the thread that hands out work does something itself. Of eight threads, a twentieth of the step
 // on one of them costs a quarter of what they bring.
-constexpr std::int64_t kLeastSerialPermille = 50;
+constexpr double kLeastSerialShare = 0.05;
 
 /// That a process of the recording can use: "cpu_amd_epyc_9654_16t" says 16; 0: not known.
 std::size_t processors_of(const Timeline& timeline) {
@@ -40,7 +36,9 @@ void share_serial_work(Context& context, const std::vector<ParallelWork>& works,
                        EvidenceTable& evidence) {
   const Timeline& timeline = context.timeline();
   const HostSpans serial = serial_work_of(context, works);
-  if (serial.total_ns() / 1000 < context.frames().total_ns() / 1'000'000 * kLeastSerialPermille) return;
+  const double share = static_cast<double>(serial.total_ns()) /
+                       static_cast<double>(std::max<std::int64_t>(1, context.frames().total_ns()));
+  if (share < kLeastSerialShare) return;
   std::map<ProcessIndex, std::size_t> threads;
   for (const ParallelWork& work : works) threads[work.process] = std::max(threads[work.process], work.ranges.size());
   for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)
@@ -48,7 +46,7 @@ void share_serial_work(Context& context, const std::vector<ParallelWork>& works,
       const std::int64_t length_ns = detail::minus(span.end, span.begin);
       const auto parts = static_cast<std::int64_t>(threads[timeline.threads[thread].process]);
       change.skip_host(thread, span.begin, detail::minus(span.end, length_ns / std::max<std::int64_t>(1, parts)));
-      evidence.add_host({thread, span.begin + length_ns / 2}, "one thread alone", length_ns);
+      evidence.add_host({thread, detail::plus(span.begin, length_ns / 2)}, "one thread alone", length_ns);
     }
 }
 
