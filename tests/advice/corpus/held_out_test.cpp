@@ -7,7 +7,7 @@
 using namespace rangefinder::testing::corpus;
 
 TEST_CASE("advice finds what was planted in the held-out half of the corpus", "[advice]") {
-  require_good("held-out", judge(held_out_cases(), corpus_seed()));
+  require_unseen("held-out", judge(held_out_cases(), corpus_seed()));
 }
 
 TEST_CASE("causes of the held-out half cost what causes do, in programs that could have run so", "[advice]") {

@@ -45,6 +45,10 @@ using Adviser = std::function<Advice(const AdviceCase&, const Timeline&)>;
 /// The library.
 Advice advice_of_library(const AdviceCase& one, const Timeline& timeline);
 
+/// What is asked of programs that the rules were not made with: what advice gets wrong of them is printed, and counts
+/// in the figures.
+void require_unseen(const char* half, const Score& score);
+
 Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed, const Adviser& adviser = advice_of_library);
 /// A row of the table that both halves print.
 void print_score(const char* half, const Score& score);
