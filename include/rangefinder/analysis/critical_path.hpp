@@ -100,7 +100,8 @@ struct CriticalPathOptions {
 ///
 /// Units:   nanoseconds.
 /// Threads: const members from any number at a time. The timeline must outlive the graph and is not changed.
-/// Cost:    O(n log n) in ranges, calls, launches and activities to build; about 220 bytes for an activity with its call
+/// Cost:    O(n log n) in ranges, calls, launches and activities to build; about 220 bytes for an activity with its
+/// call
 ///          and its operator, and twice as much while it is built.
 class RANGEFINDER_EXPORT CriticalPathGraph {
  public:
