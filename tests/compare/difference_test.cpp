@@ -29,6 +29,7 @@ const TimeDifference& row(const RunDifference& difference, DifferenceBy by, cons
     if (row.by == by && row.name == name) return row;
   throw std::invalid_argument("no row " + name);
 }
+const TimeDifference& row(RunDifference&& difference, DifferenceBy by, const std::string& name) = delete;
 
 std::string written(const RunDifference& difference, DiffFormat format) {
   std::string text;
@@ -93,7 +94,8 @@ TEST_CASE("what is new or gone is a matter of count", "[compare]") {
     if (logs) builder.range("log", 60, 90);
     return builder.build();
   };
-  const TimeDifference& log = row(difference(run(false), run(true)), DifferenceBy::kPath, "log");
+  const RunDifference made = difference(run(false), run(true));
+  const TimeDifference& log = row(made, DifferenceBy::kPath, "log");
   CHECK(log.change == PathChange::kNew);
   CHECK(log.change_ns() == 30);
   CHECK(log.division.count_ns == 30);

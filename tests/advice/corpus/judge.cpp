@@ -144,6 +144,7 @@ void print_score(const char* half, const Score& score) {
 
 void require_unseen(const char* half, const Score& score) {
   print_score(half, score);
+  if (sanitized()) return;  // of a part of the half
   CHECK(score.recall() >= 0.9);
   CHECK(score.precision() >= 0.95);
   CHECK(score.first_place() >= 0.8);

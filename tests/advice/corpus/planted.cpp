@@ -121,6 +121,7 @@ void check_planted(const char* half, const std::vector<AdviceCase>& cases) {
     }
     if (one.causes.empty()) check_healthy(half, one.name, job.front(), step_ns);
   }
+  if (sanitized()) return;  // a part of the half
   CHECK(3 * healthy >= cases.size());
   CHECK(cases.size() >= 32);
 }
