@@ -52,6 +52,14 @@ AdviceFinding finding_of(AdviceRule rule, std::int64_t gain_ns, EvidenceTable& e
 inline constexpr char kStepsAreMissing[] =
     "six steps or more, which tell a warm-up from what is done again and again: call session.step(), or "
     "torch.profiler's step()";
+/// Of rules about what the host calls.
+inline constexpr char kCallsAreMissing[] =
+    "CUDA's calls: record with cuda_api=on, or with torch.profiler's ProfilerActivity.CPU beside CUDA";
+/// Of rules about how kernels fill a device.
+inline constexpr char kLaunchConfigurationsAreMissing[] =
+    "launch configurations of kernels, or what the device has: record with cuda=on; torch.profiler's traces have them "
+    "for "
+    "NVIDIA's devices";
 
 /// " a step", or nothing where no steps were judged.
 const char* a_step(Context& context);

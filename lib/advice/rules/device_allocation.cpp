@@ -11,10 +11,7 @@ namespace rangefinder::advice {
 Judgement judge_device_allocation(Context& context) {
   const Timeline& timeline = context.timeline();
   if (timeline.activities.size() == 0) return Judgement::nothing();
-  if (timeline.calls.size() == 0)
-    return Judgement::cannot_tell(
-        "CUDA's calls: record with cuda_api=on, or with torch.profiler's "
-        "ProfilerActivity.CPU beside CUDA");
+  if (timeline.calls.size() == 0) return Judgement::cannot_tell(kCallsAreMissing);
   if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   // The caching allocator's own calls when it tries again are allocator_retries.
   if (retries_of(context, analysis::counted_devices(timeline)) > 0) return Judgement::nothing();

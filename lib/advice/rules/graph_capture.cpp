@@ -10,10 +10,7 @@ namespace rangefinder::advice {
 Judgement judge_graph_capture(Context& context) {
   const Timeline& timeline = context.timeline();
   if (timeline.activities.size() == 0) return Judgement::nothing();
-  if (timeline.calls.size() == 0)
-    return Judgement::cannot_tell(
-        "CUDA's calls: record with cuda_api=on, or with torch.profiler's "
-        "ProfilerActivity.CPU beside CUDA");
+  if (timeline.calls.size() == 0) return Judgement::cannot_tell(kCallsAreMissing);
   if (!context.frames().know_warm_up()) return Judgement::cannot_tell(kStepsAreMissing);
   const HostSpans& spans = context.host_causes().capture;
   if (!recurs(context, spans)) return Judgement::nothing();

@@ -58,10 +58,7 @@ Judgement judge_low_occupancy(Context& context) {
         percent(share) + " of the warps are resident: " +
         (filled < 1 ? "the grid is too small" : std::string(analysis::limit_text(occupancy->limit)) + " allow no more");
   }
-  if (any && !any_known)
-    return Judgement::cannot_tell(
-        "launch configurations of kernels, or what the device has: record with cuda=on; "
-        "torch.profiler's traces have them for NVIDIA's devices");
+  if (any && !any_known) return Judgement::cannot_tell(kLaunchConfigurationsAreMissing);
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(

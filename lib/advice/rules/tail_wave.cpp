@@ -66,10 +66,7 @@ Judgement judge_tail_wave(Context& context) {
     change.scale_activity(timeline, kernel, *used);
     evidence.add_activity(kernel, length_of(timeline, kernel));
   }
-  if (any && !any_known)
-    return Judgement::cannot_tell(
-        "launch configurations of kernels, or what the device has: record with cuda=on; "
-        "torch.profiler's traces have them for NVIDIA's devices");
+  if (any && !any_known) return Judgement::cannot_tell(kLaunchConfigurationsAreMissing);
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(

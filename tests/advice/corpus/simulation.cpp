@@ -169,46 +169,34 @@ void Simulation::launch(const Kernel& kernel, std::int64_t stream) {
   program_.works.push_back(std::move(made));
 }
 
-void Simulation::copy_to_device(std::uint64_t bytes, HostMemory from, std::int64_t stream) {
-  const bool pageable = from == HostMemory::kPageable;
+void Simulation::copy(double latency_us, std::uint64_t bytes, HostMemory memory, std::int64_t stream, CopyDetail detail,
+                      std::uint64_t staged_bytes) {
+  const bool pageable = memory == HostMemory::kPageable;
   Stream& on = streams_[stream];
   begin_call("cudaMemcpyAsync");
   wait_for_room(on);
   host(4.2);
-  const double us = 1.6 + static_cast<double>(bytes) / (pageable ? kPageableBytes : kPinnedBytes) / 1000;
+  const double us = latency_us + static_cast<double>(bytes) / (pageable ? kPageableBytes : kPinnedBytes) / 1000;
   ProgramWork made = work(ActivityKind::kMemcpy, stream);
   const std::int64_t length_ns = noisy_ns(us);
   made.begin_ns = place(on, now_ns_ + kLaunchNs, length_ns);
   made.end_ns = made.begin_ns + length_ns;
   made.bytes = bytes;
-  made.copy.copy_kind = 1;
-  made.copy.source_memory = static_cast<std::uint32_t>(from);
-  made.copy.target_memory = 3;
+  made.copy = detail;
   made.copy.asynchronous = true;
-  // What fits into the staging buffer is taken out of the program's memory at once.
-  const bool waits = pageable && bytes > 65536;
-  end_call(waits ? made.end_ns : now_ns_, 0.3);
+  end_call(pageable && bytes > staged_bytes ? made.end_ns : now_ns_, 0.3);
   program_.works.push_back(std::move(made));
 }
 
+void Simulation::copy_to_device(std::uint64_t bytes, HostMemory from, std::int64_t stream) {
+  // What fits into the staging buffer is taken out of the program's memory at once.
+  copy(1.6, bytes, from, stream,
+       {.copy_kind = 1, .source_memory = static_cast<std::uint32_t>(from), .target_memory = 3}, 65536);
+}
+
 void Simulation::copy_to_host(std::uint64_t bytes, HostMemory to, std::int64_t stream) {
-  const bool pageable = to == HostMemory::kPageable;
-  Stream& on = streams_[stream];
-  begin_call("cudaMemcpyAsync");
-  wait_for_room(on);
-  host(4.2);
-  const double us = 1.4 + static_cast<double>(bytes) / (pageable ? kPageableBytes : kPinnedBytes) / 1000;
-  ProgramWork made = work(ActivityKind::kMemcpy, stream);
-  const std::int64_t length_ns = noisy_ns(us);
-  made.begin_ns = place(on, now_ns_ + kLaunchNs, length_ns);
-  made.end_ns = made.begin_ns + length_ns;
-  made.bytes = bytes;
-  made.copy.copy_kind = 2;
-  made.copy.source_memory = 3;
-  made.copy.target_memory = static_cast<std::uint32_t>(to);
-  made.copy.asynchronous = true;
-  end_call(pageable ? made.end_ns : now_ns_, 0.3);
-  program_.works.push_back(std::move(made));
+  copy(1.4, bytes, to, stream, {.copy_kind = 2, .source_memory = 3, .target_memory = static_cast<std::uint32_t>(to)},
+       0);
 }
 
 void Simulation::item() {

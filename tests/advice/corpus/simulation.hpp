@@ -125,6 +125,9 @@ class Simulation {
   Program finish();
 
  private:
+  /// From pageable memory the host waits for what does not fit into the staging buffer.
+  void copy(double latency_us, std::uint64_t bytes, HostMemory memory, std::int64_t stream, CopyDetail detail,
+            std::uint64_t staged_bytes);
   struct Stream {
     std::int64_t free_ns = 0;         // when what is on it is done
     std::deque<std::int64_t> begins;  // of what was launched last
