@@ -70,10 +70,10 @@ struct TimeDifference {
   std::int64_t baseline_ns = 0;   ///< mean of steps, and of devices
   std::int64_t candidate_ns = 0;  ///< likewise
   TimeDivision division;          ///< adds up to change_ns()
-  /// Whether the change is more than chance, by the lowest decile of steps, which load on the machine moves least, and
+  /// Whether the change is more than chance, by the fast steps of fast runs, which load on the machine moves least, and
   /// with all rows of the comparison taken together (Benjamini and Hochberg). docs/how-to/compare-two-runs.md has more.
   ChangeVerdict verdict = ChangeVerdict::kCannotTell;
-  std::int64_t low_ns = 0;  ///< the change of that decile is between these, with 95 % confidence
+  std::int64_t low_ns = 0;  ///< their change is between these, with 95 % confidence
   std::int64_t high_ns = 0;
   double baseline_calls = 0;  ///< of the range or operator, a step
   double candidate_calls = 0;

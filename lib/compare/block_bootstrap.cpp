@@ -77,11 +77,16 @@ double figure_of_run(std::span<const double> steps, Statistic statistic) {
   if (statistic.kind == Statistic::Kind::kMean)
     return std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
   std::vector<double> values(steps.begin(), steps.end());
+  if (statistic.kind == Statistic::Kind::kFast) {
+    std::erase_if(values, [](double value) { return !(value > 0); });
+    if (values.empty()) return 0;
+  }
+  const double times = static_cast<double>(values.size()) / static_cast<double>(steps.size());
   const base::QuantileRank rank = base::quantile_rank(values.size(), statistic.share);
   const auto below = values.begin() + static_cast<std::ptrdiff_t>(rank.below);
   std::nth_element(values.begin(), below, values.end());
-  if (rank.part == 0) return *below;
-  return *below + (*std::min_element(below + 1, values.end()) - *below) * rank.part;
+  if (rank.part == 0) return *below * times;
+  return (*below + (*std::min_element(below + 1, values.end()) - *below) * rank.part) * times;
 }
 
 BlockBootstrap::BlockBootstrap(std::span<const double> steps, Statistic statistic)
@@ -105,6 +110,10 @@ BlockBootstrap::BlockBootstrap(std::span<const double> steps, Statistic statisti
   }
   length_ = block_length(rank_series);
   counts_.resize(steps.size());
+  if (statistic.kind == Statistic::Kind::kFast)
+    first_rank_ = static_cast<std::size_t>(
+        std::partition_point(values_.begin(), values_.end(), [](double value) { return !(value > 0); }) -
+        values_.begin());
 }
 
 template <typename Use>
@@ -128,13 +137,17 @@ double BlockBootstrap::draw_quantile(base::Random& random) {
     for (std::size_t i = 0; i < count - to_end; ++i) ++counts_[ranks_[i]];
   });
   // Counting instead of sorting: the draw's values in ascending order are those of the run, some of them repeatedly.
-  const base::QuantileRank wanted = base::quantile_rank(n, statistic_.share);
-  std::size_t rank = 0, seen = counts_[0];
+  const std::size_t left_out =
+      std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(first_rank_), std::size_t{0});
+  if (left_out == n) return 0;
+  const double times = static_cast<double>(n - left_out) / static_cast<double>(n);
+  const base::QuantileRank wanted = base::quantile_rank(n - left_out, statistic_.share);
+  std::size_t rank = first_rank_, seen = counts_[rank];
   while (seen <= wanted.below) seen += counts_[++rank];
   const double low = values_[rank];
-  if (wanted.part == 0) return low;
+  if (wanted.part == 0) return low * times;
   while (seen <= wanted.below + 1) seen += counts_[++rank];
-  return low + (values_[rank] - low) * wanted.part;
+  return (low + (values_[rank] - low) * wanted.part) * times;
 }
 
 double BlockBootstrap::draw(base::Random& random) {

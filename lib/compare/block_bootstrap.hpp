@@ -37,6 +37,7 @@ class BlockBootstrap {
   std::vector<double> sums_;
   std::vector<std::uint32_t> ranks_;   // of each step in `values_`
   std::vector<std::uint32_t> counts_;  // of each rank in a draw
+  std::size_t first_rank_ = 0;         // that counts: of kFast, the first above 0
 };
 
 }  // namespace rangefinder::compare

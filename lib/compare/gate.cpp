@@ -108,16 +108,14 @@ class Gate {
                         : metric.unit == MetricUnit::kBytes     ? "bytes: give its limit in %, B, KiB, MiB or GiB"
                                                                 : "numbers: give its limit in % or without a unit"));
     const std::vector<std::vector<double>> before = before_.of(metric.name), after = after_.of(metric.name);
-    const Noise noise = noise_of(metric.unit);
     Question question{&rule, metric, rule.statistic.value_or(default_statistic(metric.unit)), {}};
-    question.change = change_of(before, after, question.statistic, noise, statistics_);
+    question.change = change_of(before, after, question.statistic, noise_of(metric.unit), statistics_);
     if (rule.has_wildcard() && !question.change.measured()) {
       ++(question.change.baseline_runs == 0 ? new_ : gone_);
       return {};
     }
-    if (speeds_.paths != 0 && metric.unit == MetricUnit::kNanoseconds && question.change.measured())
-      question.relative = change_of(at_usual_speed(before, speeds_.baseline), at_usual_speed(after, speeds_.candidate),
-                                    question.statistic, noise, statistics_);
+    if (question.change.measured())
+      question.relative = relative_change(before, after, metric, question.statistic, speeds_, statistics_);
     questions_.push_back(std::move(question));
     return {};
   }
@@ -150,7 +148,7 @@ class Gate {
     const double most = (1 - options_.confidence) / 2;
     if (chance <= most) {
       out.verdict = GateVerdict::kRegression;
-    } else if (relative_chance <= most) {
+    } else if (relative_chance <= most && points_as(*question.relative, question.change)) {
       // Against the other paths of the same runs. It never lets pass: what slows all paths alike is not seen in it.
       out.verdict = GateVerdict::kRegression;
       fill_figures(*question.relative, out);

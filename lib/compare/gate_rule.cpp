@@ -50,6 +50,7 @@ Error problem_at(std::string_view rule, std::size_t at, std::string_view what) {
 
 std::optional<Statistic> statistic_of(std::string_view word) noexcept {
   if (word == "mean") return Statistic::mean();
+  if (word == "fast") return Statistic::fast();
   if (word == "median") return Statistic::quantile(0.5);
   if (word == "min") return Statistic::quantile(0);
   if (word == "max") return Statistic::quantile(1);
@@ -127,9 +128,9 @@ Result<GateRule> parse_gate_rule(std::string_view text) {
 Statistic default_statistic(MetricUnit unit) noexcept {
   switch (unit) {
     case MetricUnit::kNanoseconds:
-      return Statistic::quantile(0.10);
+      return Statistic::fast();
     case MetricUnit::kPerSecond:
-      return Statistic::quantile(0.90);
+      return Statistic::quantile(0.95);
     case MetricUnit::kBytes:
       return Statistic::quantile(1);
     case MetricUnit::kCount:
@@ -140,6 +141,7 @@ Statistic default_statistic(MetricUnit unit) noexcept {
 
 std::string name_of(Statistic statistic) {
   if (statistic.kind == Statistic::Kind::kMean) return "mean";
+  if (statistic.kind == Statistic::Kind::kFast) return "fast";
   return "p" + std::to_string(std::lround(statistic.share * 100));
 }
 

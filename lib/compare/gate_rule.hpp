@@ -32,8 +32,8 @@ struct GateRule {
 /// Errors: kInvalidArgument; the message names the column, and says what is wanted there.
 Result<GateRule> parse_gate_rule(std::string_view text);
 
-/// What a metric is compared by where no rule says: of times the lowest decile of steps, and of rates the highest,
-/// since load on the machine makes steps longer and never shorter; the greatest of bytes, and the mean of counts.
+/// What a metric is compared by where no rule says: of times what fast steps take (Statistic::fast), of rates the 95th
+/// percentile, the greatest of bytes, and the mean of counts.
 Statistic default_statistic(MetricUnit unit) noexcept;
 
 /// "p50", "mean"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compare/metric_changes.hpp"
 
+#include "base/quantile.hpp"
 #include "compare/gate_rule.hpp"
 
 #include <algorithm>
@@ -20,6 +21,20 @@ SeriesOfRuns one_value_a_run(const std::vector<double>& values) {
   return out;
 }
 
+/// Without the runs that are slower than this share of them.
+SeriesOfRuns at_usual_speed(Samples runs, const std::vector<double>& speeds, double slowest) {
+  std::vector<double> sorted = speeds;
+  std::sort(sorted.begin(), sorted.end());
+  const double limit = sorted.empty() ? 0 : base::quantile(sorted, slowest);
+  SeriesOfRuns out;
+  for (std::size_t run = 0; run < runs.size() && run < speeds.size(); ++run) {
+    if (speeds[run] > limit) continue;
+    out.push_back(runs[run]);
+    for (double& value : out.back()) value /= speeds[run];
+  }
+  return out;
+}
+
 Verdict turned(Verdict verdict) noexcept {
   if (verdict == Verdict::kBetter) return Verdict::kWorse;
   return verdict == Verdict::kWorse ? Verdict::kBetter : verdict;
@@ -28,14 +43,25 @@ Verdict turned(Verdict verdict) noexcept {
 }  // namespace
 
 Noise noise_of(MetricUnit unit) noexcept {
-  return unit == MetricUnit::kBytes || unit == MetricUnit::kCount ? Noise::kExact : Noise::kTimed;
+  switch (unit) {
+    case MetricUnit::kNanoseconds:
+      return Noise::kTime;
+    case MetricUnit::kPerSecond:
+      return Noise::kRate;
+    case MetricUnit::kBytes:
+    case MetricUnit::kCount:
+      break;
+  }
+  return Noise::kExact;
 }
 
-std::vector<std::vector<double>> at_usual_speed(Samples runs, const std::vector<double>& speeds) {
-  SeriesOfRuns out(runs.begin(), runs.end());
-  for (std::size_t run = 0; run < out.size() && run < speeds.size(); ++run)
-    for (double& value : out[run]) value /= speeds[run];
-  return out;
+std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
+                                      const RunSpeeds& speeds, const StatisticsOptions& options) {
+  if (speeds.paths == 0 || metric.unit != MetricUnit::kNanoseconds) return std::nullopt;
+  const bool leaves_out_slow = std::min(baseline.size(), candidate.size()) >= kRunsThatTellAll;
+  const double slowest = leaves_out_slow ? 0.75 : 1;
+  return change_of(at_usual_speed(baseline, speeds.baseline, slowest),
+                   at_usual_speed(candidate, speeds.candidate, slowest), statistic, Noise::kRatio, options);
 }
 
 ChangeJudge::ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options)
@@ -43,11 +69,9 @@ ChangeJudge::ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options)
 
 void ChangeJudge::add(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic) {
   JudgedChange out;
-  const Noise noise = noise_of(metric.unit);
-  out.change = change_of(baseline, candidate, statistic, noise, options_.statistics);
-  if (speeds_.paths != 0 && metric.unit == MetricUnit::kNanoseconds && out.change.measured())
-    out.relative = change_of(at_usual_speed(baseline, speeds_.baseline), at_usual_speed(candidate, speeds_.candidate),
-                             statistic, noise, options_.statistics);
+  out.change = change_of(baseline, candidate, statistic, noise_of(metric.unit), options_.statistics);
+  if (out.change.measured())
+    out.relative = relative_change(baseline, candidate, metric, statistic, speeds_, options_.statistics);
   changes_.push_back(out);
   less_is_better_.push_back(metric.less_is_better);
 }
@@ -68,7 +92,8 @@ std::vector<JudgedChange> ChangeJudge::judged() const {
     change.verdict = verdict_of(change.change, change.p_value, options_.judge);
     if (change.verdict == Verdict::kCannotTell && change.relative) {
       const Verdict relative = verdict_of(*change.relative, change.relative_p_value, options_.judge);
-      change.decided_by_relative = relative == Verdict::kBetter || relative == Verdict::kWorse;
+      change.decided_by_relative =
+          (relative == Verdict::kBetter || relative == Verdict::kWorse) && points_as(*change.relative, change.change);
       if (change.decided_by_relative) change.verdict = relative;
     }
     if (!less_is_better_[i]) change.verdict = turned(change.verdict);
@@ -79,7 +104,7 @@ std::vector<JudgedChange> ChangeJudge::judged() const {
 std::optional<Change> ChangeJudge::speed() const {
   if (speeds_.paths == 0) return std::nullopt;
   return change_of(one_value_a_run(speeds_.baseline), one_value_a_run(speeds_.candidate), Statistic::mean(),
-                   Noise::kTimed, options_.statistics);
+                   Noise::kTime, options_.statistics);
 }
 
 std::vector<Metric> metrics_of(std::span<const Run> runs, bool figures) {

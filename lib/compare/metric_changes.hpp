@@ -15,10 +15,11 @@
 // Many metrics of two sides, compared and judged together.
 namespace rangefinder::compare {
 
-/// How slow each run was, beside the others: the median over paths of a path's time by what it usually takes.
+/// How slow each run was, beside the others: a path's time by what it usually takes, of the half of paths in the
+/// middle.
 ///
 /// A machine under load, or at a lower clock, slows all paths of a run alike; a change of the program slows some. While
-/// it slows fewer than half of them, the median stays where it is. (Anders and Huber 2010 scale samples so, DESeq.)
+/// these are few, the middle stays where it is. (Anders and Huber 2010 scale samples by the median, DESeq.)
 struct RunSpeeds {
   std::vector<double> baseline;  ///< of each run: 1 is usual, 1.1 takes 10 % longer
   std::vector<double> candidate;
@@ -27,11 +28,20 @@ struct RunSpeeds {
 };
 RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candidate);
 
-/// The values of each run divided by its speed.
-std::vector<std::vector<double>> at_usual_speed(Samples runs, const std::vector<double>& speeds);
-
-/// What varies in values of a unit.
+/// How chance moves values of a unit.
 Noise noise_of(MetricUnit unit) noexcept;
+
+/// Of times, where speeds are known: how much a metric changed against the other paths of the same runs, whatever the
+/// machine did. Values are divided by the speed of their run; of eight runs a side and more, the slowest quarter is
+/// left out, since load does not slow all kinds of work alike.
+std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
+                                      const RunSpeeds& speeds, const StatisticsOptions& options);
+
+/// Whether a relative change may speak where the plain one cannot tell: paths that change move those that do not to the
+/// other side, so both have to point the same way.
+inline bool points_as(const Change& relative, const Change& change) noexcept {
+  return (relative.difference > 0) == (change.difference > 0);
+}
 
 struct ComparisonOptions {
   StatisticsOptions statistics;
@@ -41,10 +51,8 @@ struct ComparisonOptions {
 /// How one metric differs, judged together with all others.
 struct JudgedChange {
   Change change;
-  /// Of times, where the speeds of runs are known: the same of values that are divided by the speed of their run. It
-  /// shows changes against the other paths of the same runs, whatever the machine did.
-  std::optional<Change> relative{};
-  double p_value = 1;  ///< of no difference, adjusted for all metrics and both looks
+  std::optional<Change> relative{};  ///< relative_change
+  double p_value = 1;                ///< of no difference, adjusted for all metrics and both looks
   double relative_p_value = 1;
   Verdict verdict = Verdict::kCannotTell;
   /// `change` alone could not tell, and `relative` could. It never says that nothing changed: what slows all paths

@@ -72,7 +72,8 @@ RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candida
   for (std::size_t run = 0; run < baseline.size() + candidate.size(); ++run) {
     std::vector<double> of_run;
     for (const auto& [path, each] : figures) of_run.push_back(each[run]);
-    const double speed = median_of_values(std::move(of_run));
+    std::sort(of_run.begin(), of_run.end());
+    const double speed = midmean(of_run);
     if (run < baseline.size())
       out.baseline[run] = speed;
     else

@@ -13,10 +13,6 @@
 namespace rangefinder::compare {
 namespace {
 
-/// From so many runs on, runs alone are resampled: their figures already vary by what steps do, which a second stage
-/// would count again (Davison and Hinkley 1997, section 3.8). Of fewer runs the spread is hardly known, and the second
-/// stage keeps it from being taken for nothing.
-constexpr std::size_t kRunsThatTellAll = 8;
 /// Draws of steps of a side, over all of its runs. They give a standard error to 3 %; more would not be seen.
 constexpr std::size_t kDrawsOfSteps = 640;
 constexpr double kManyDegrees = 1e6;
@@ -51,17 +47,31 @@ double variance_of(std::span<const double> values) {
   return values.size() > 1 ? squares / (n - 1) : 0;
 }
 
-/// The mean of the half in the middle, of values in ascending order: runs under load do not move it, and it tells more
-/// than the median, which is a single one of them.
-double midmean(std::span<const double> sorted) {
-  const auto n = static_cast<double>(sorted.size());
-  const double first = n / 4, last = n - n / 4;
-  double sum = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const auto at = static_cast<double>(i);
-    sum += sorted[i] * std::max(0.0, std::min(at + 1, last) - std::max(at, first));
+/// Runs in the order of their figures, as shares of all: those between `first` and `last` stand for a side.
+struct RunsThatTell {
+  double first = 0.25, last = 0.75;  // some runs under load do not move the half in the middle
+
+  /// What the runs before number `run` of `count` count for, of 1.
+  double weight_before(std::size_t run, std::size_t count) const {
+    const double share = static_cast<double>(run) / static_cast<double>(count);
+    return (std::clamp(share, first, last) - first) / (last - first);
   }
-  return sum / (last - first);
+};
+
+/// Load only ever adds to times, and neighbours on a machine can load most of the runs: so the fast ones tell, but not
+/// the very fastest, which are rare (a clock that was higher for once). Of few runs, the fast ones are too few.
+RunsThatTell runs_that_tell(Noise noise, std::size_t fewest_runs) {
+  if (fewest_runs < kRunsThatTellAll) return {};
+  if (noise == Noise::kTime) return {0.1, 0.4};
+  return noise == Noise::kRate ? RunsThatTell{0.6, 0.9} : RunsThatTell{};
+}
+
+/// The mean of the runs that tell, of values in ascending order.
+double mean_of(std::span<const double> sorted, const RunsThatTell& range) {
+  double mean = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    mean += sorted[i] * (range.weight_before(i + 1, sorted.size()) - range.weight_before(i, sorted.size()));
+  return mean;
 }
 
 /// Squared standard error, of draws: from the middle 80 % of them. A robust figure moves far in some rare draws, which
@@ -90,66 +100,67 @@ Variance variance_within(std::span<const double> steps, Statistic statistic, bas
   return {variance_of(draws) * blocks / (blocks - 1), blocks - 1};
 }
 
-/// Of the middle of runs, when these are drawn with replacement.
-double resampled_runs(std::span<const double> sorted, int resamples, base::Random& random) {
+/// Of the mean of runs that tell, when runs are drawn with replacement.
+double resampled_runs(std::span<const double> sorted, const RunsThatTell& range, int resamples, base::Random& random) {
   const std::size_t n = sorted.size();
-  // What the values before one count for: a draw is counted, not sorted.
+  // A draw is counted, not sorted.
   std::vector<double> weight_before(n + 1);
-  const auto count = static_cast<double>(n);
-  for (std::size_t i = 0; i <= n; ++i)
-    weight_before[i] = (std::clamp(static_cast<double>(i), count / 4, count - count / 4) - count / 4) / (count / 2);
-  std::vector<double> middles(static_cast<std::size_t>(resamples));
+  for (std::size_t i = 0; i <= n; ++i) weight_before[i] = range.weight_before(i, n);
+  std::vector<double> means(static_cast<std::size_t>(resamples));
   std::vector<std::uint32_t> counts(n);
-  for (double& middle : middles) {
+  for (double& mean : means) {
     std::fill(counts.begin(), counts.end(), 0u);
     for (std::size_t i = 0; i < n; ++i) ++counts[random.below(n)];
     std::size_t before = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t after = before + counts[i];
-      middle += sorted[i] * (weight_before[after] - weight_before[before]);
+      mean += sorted[i] * (weight_before[after] - weight_before[before]);
       before = after;
     }
   }
-  return spread_of(middles);
+  return spread_of(means);
 }
 
 /// The same, with the steps of each run that was drawn resampled too.
-double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs, Statistic statistic, int resamples,
-                                base::Random& random) {
+double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs, Statistic statistic,
+                                const RunsThatTell& range, int resamples, base::Random& random) {
   const std::size_t each = kDrawsOfSteps / runs.size();
   std::vector<double> figures;
   for (const std::span<const double> steps : runs) {
     BlockBootstrap bootstrap(steps, statistic);
     for (std::size_t i = 0; i < each; ++i) figures.push_back(bootstrap.draw(random));
   }
-  std::vector<double> middles(static_cast<std::size_t>(resamples));
+  std::vector<double> means(static_cast<std::size_t>(resamples));
   std::vector<double> drawn(runs.size());
-  for (double& middle : middles) {
+  for (double& mean : means) {
     for (double& figure : drawn) figure = figures[random.below(figures.size())];
     std::sort(drawn.begin(), drawn.end());
-    middle = midmean(drawn);
+    mean = mean_of(drawn, range);
   }
-  return spread_of(middles);
+  return spread_of(means);
 }
 
-Estimate estimate_of(Samples side, Statistic statistic, const StatisticsOptions& options, base::Random& random) {
-  const std::vector<std::span<const double>> runs = runs_of(side);
+Estimate estimate_of(const std::vector<std::span<const double>>& runs, Statistic statistic, const RunsThatTell& range,
+                     const StatisticsOptions& options, base::Random& random) {
   Estimate out;
   out.runs = runs.size();
   if (runs.empty()) return out;
   std::vector<double> figures;
   for (const std::span<const double> steps : runs) figures.push_back(figure_of_run(steps, statistic));
   std::sort(figures.begin(), figures.end());
-  out.value = midmean(figures);
+  out.value = mean_of(figures, range);
   if (runs.size() == 1) {
     out.variance = variance_within(runs.front(), statistic, random);
     return out;
   }
   const int resamples = std::max(options.resamples, 2);
-  const double variance = runs.size() < kRunsThatTellAll ? resampled_runs_and_steps(runs, statistic, resamples, random)
-                                                         : resampled_runs(figures, resamples, random);
+  // Figures of runs already vary by what steps do, which a second stage would count again (Davison and Hinkley 1997,
+  // section 3.8). Of few runs the spread is hardly known, and the second stage keeps it from being taken for nothing.
+  const double variance = runs.size() < kRunsThatTellAll
+                              ? resampled_runs_and_steps(runs, statistic, range, resamples, random)
+                              : resampled_runs(figures, range, resamples, random);
   const auto count = static_cast<double>(runs.size());
-  // As within a run: the draws vary around the middle of these runs, not of all that there could be (Hesterberg 2015).
+  // As within a run: the draws vary around the mean of these runs, not of all that there could be (Hesterberg 2015).
   out.variance = {variance * count / (count - 1), count - 1};
   out.run_spread = {variance_of(figures), count - 1};
   return out;
@@ -202,6 +213,8 @@ Uncertainty uncertainty_of(const Variance& variance) noexcept { return {std::sqr
 
 }  // namespace
 
+double midmean(std::span<const double> sorted) { return mean_of(sorted, {}); }
+
 double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
   if (!change.measured()) return 1;
   const double sign = above ? 1 : -1;
@@ -214,8 +227,10 @@ double chance_if_not_beyond(const Change& change, const Limit& limit, bool above
 Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
                  const StatisticsOptions& options) {
   base::Random random(options.seed);
-  const Estimate before = estimate_of(baseline, statistic, options, random);
-  const Estimate after = estimate_of(candidate, statistic, options, random);
+  const std::vector<std::span<const double>> runs_before = runs_of(baseline), runs_after = runs_of(candidate);
+  const RunsThatTell range = runs_that_tell(noise, std::min(runs_before.size(), runs_after.size()));
+  const Estimate before = estimate_of(runs_before, statistic, range, options, random);
+  const Estimate after = estimate_of(runs_after, statistic, range, options, random);
   Change out;
   out.baseline = before.value;
   out.candidate = after.value;

@@ -12,18 +12,28 @@ namespace rangefinder::compare {
 
 /// What stands for a run: a figure of its steps.
 struct Statistic {
-  enum class Kind : std::uint8_t { kMean, kQuantile };
+  enum class Kind : std::uint8_t {
+    kMean,
+    kQuantile,
+    kFast,  ///< what fast steps take: a quantile of the steps that are above 0, times their share of all steps
+  };
   Kind kind = Kind::kQuantile;
-  double share = 0.5;  ///< of kQuantile, 0 to 1: 0.5 is the median, 0 the least
+  double share = 0.5;  ///< of quantiles, 0 to 1: 0.5 is the median, 0 the least
 
   static constexpr Statistic mean() noexcept { return {Kind::kMean, 0}; }
   static constexpr Statistic quantile(double share) noexcept { return {Kind::kQuantile, share}; }
+  /// Of times. Load makes steps longer and never shorter, so the fast ones tell. A path that every fourth step has,
+  /// such as an optimizer behind accumulated gradients, counts by what it takes in those steps; a quantile of all is 0.
+  static constexpr Statistic fast() noexcept { return {Kind::kFast, 0.05}; }
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
-/// Where the values of a metric come from, which decides whether a side of one run is widened.
+/// How chance moves the values of a metric from run to run, which decides what runs stand for a side, and whether a
+/// side of one run is widened.
 enum class Noise : std::uint8_t {
-  kTimed,  ///< times and rates: they vary from run to run, whatever the program does
+  kTime,   ///< a busy machine makes them longer, and never shorter
+  kRate,   ///< a busy machine makes them lower, and never higher
+  kRatio,  ///< times by other times: a busy machine moves them to either side
   kExact,  ///< counts and bytes: what the program did, and not how fast the machine was
 };
 
@@ -53,7 +63,7 @@ using Samples = std::span<const std::vector<double>>;
 
 /// A figure of both sides, with what chance can make of the difference.
 struct Change {
-  double baseline = 0;  ///< the middle over runs of the statistic of a run; 0 where the side has no values
+  double baseline = 0;  ///< over runs, of the statistic of a run (change_of); 0 where the side has no values
   double candidate = 0;
   double difference = 0;  ///< candidate - baseline
   Interval difference_interval;
@@ -72,13 +82,15 @@ struct Change {
 
 /// Compares the statistic of two sides.
 ///
-/// A run's figure is the statistic of its steps, and a side's the middle of its runs: the mean of the half of them in
-/// the middle, which some runs under load do not move. Runs are resampled first, and then blocks of steps within them,
-/// since steps that follow each other are alike (block_length). The standard error that this gives is corrected for
-/// few runs, and intervals and p-values are Student's with as many degrees of freedom as runs allow (Welch).
+/// A run's figure is the statistic of its steps, and a side's the mean of some of its runs. Where both sides have eight
+/// runs and more, these are the fast ones: from the fastest tenth up to 40 % of all, since load on the machine only
+/// ever adds. Of fewer runs, of ratios, counts and bytes, it is the half in the middle. What only a few runs show is in
+/// neither. Runs are resampled first, and then blocks of steps within them, since steps that follow each other are
+/// alike (block_length). The standard error that this gives is corrected for few runs, and intervals and p-values are
+/// Student's with as many degrees of freedom as runs allow (Welch).
 ///
 /// 2,000 resamples of 20 runs of 200 steps a side take about a millisecond.
-Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTimed,
+Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTime,
                  const StatisticsOptions& options = {});
 
 /// A change that matters, with its sign: a share of the baseline (0.02 is 2 %), or an amount in the metric's unit.
@@ -95,6 +107,12 @@ double chance_if_not_beyond(const Change& change, const Limit& limit, bool above
 /// How many steps in a row are drawn together: after Politis and White (2004, corrected 2009) for the circular block
 /// bootstrap, from how far the autocorrelation of the steps reaches. 1 where they are independent; at most a third.
 std::size_t block_length(std::span<const double> steps);
+
+/// Runs of a side from which on more is taken from runs than from the steps within them (statistics.cpp says why).
+inline constexpr std::size_t kRunsThatTellAll = 8;
+
+/// The mean of the half in the middle, of values in ascending order; of none, 0.
+double midmean(std::span<const double> sorted);
 
 /// The statistic of a run's steps, of which there is at least one; quantiles as base::quantile has them.
 double figure_of_run(std::span<const double> steps, Statistic statistic);

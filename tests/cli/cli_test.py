@@ -370,7 +370,7 @@ class Verbs(CommandTest):
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
         self.assertEqual(suite.find("testsuite/testcase").get("classname"), "path:forward > +10%")
         markdown = (self.folder / "gate.md").read_text()
-        self.assertIn("| regression | path:forward | p10 | 31.00 us | 51.00 us |", markdown)
+        self.assertIn("| regression | path:forward | fast | 31.00 us | 51.00 us |", markdown)
         self.assertEqual(self.run_command("gate", "before", "after", *rule, "--markdown", "-").out, markdown)
 
     def test_gate_compares_with_a_baseline_that_was_saved(self):

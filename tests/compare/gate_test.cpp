@@ -54,7 +54,7 @@ TEST_CASE("a gate passes, fails, or cannot tell", "[compare]") {
     CHECK(gate.verdict == GateVerdict::kPass);
     REQUIRE(gate.checks.size() == 1);
     CHECK(gate.checks[0].change_high < 0.02);
-    CHECK(gate.checks[0].statistic == "p10");
+    CHECK(gate.checks[0].statistic == "fast");
     CHECK(gate.checks[0].unit == "ns");
     CHECK(gate.baseline.runs.size() == 10);
   }
@@ -88,6 +88,16 @@ TEST_CASE("a path that became slower is found though the machine's speed varies 
   CHECK(gate.checks[0].verdict == GateVerdict::kRegression);
   CHECK(gate.checks[0].reason.find("against the other paths") != std::string::npos);
   CHECK(gate.checks[1].verdict == GateVerdict::kCannotTell);
+  SECTION("and no other is said to be faster for it") {
+    for (const double slower : {1.05, 1.2, 2.0}) {
+      const Runs changed = synthetic_runs(random, 20, with_slow_path(slower), 0.1);
+      for (const MetricChange& change : compare_metrics(baseline, changed, metrics_of(baseline)).changes) {
+        INFO(change.metric.name << ", " << slower);
+        CHECK(change.verdict != Verdict::kBetter);
+        if (change.metric.name == "path:train/p1") CHECK(change.verdict == Verdict::kWorse);
+      }
+    }
+  }
   SECTION("what slows all paths alike is never let pass by that") {
     SyntheticRun slower;
     slower.speed = 1.05;

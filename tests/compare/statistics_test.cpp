@@ -49,8 +49,11 @@ double obvious_draw(const std::vector<double>& steps, std::size_t length, Statis
   }
   if (statistic.kind == Statistic::Kind::kMean)
     return std::accumulate(drawn.begin(), drawn.end(), 0.0) / static_cast<double>(drawn.size());
+  if (statistic.kind == Statistic::Kind::kFast) std::erase_if(drawn, [](double step) { return step <= 0; });
+  if (drawn.empty()) return 0;
   std::sort(drawn.begin(), drawn.end());
-  return rangefinder::base::quantile(drawn, statistic.share);
+  return rangefinder::base::quantile(drawn, statistic.share) * static_cast<double>(drawn.size()) /
+         static_cast<double>(steps.size());
 }
 
 }  // namespace
@@ -72,8 +75,10 @@ TEST_CASE("the block bootstrap draws what the slow obvious one draws", "[compare
   for (int round = 0; round < repeats(200); ++round) {
     std::vector<double> steps = autocorrelated(random, 1 + random() % 70, 0.7, 100, 10);
     for (double& step : steps) step = std::round(step);  // equal ones too
-    for (const Statistic statistic : {Statistic::mean(), Statistic::quantile(0), Statistic::quantile(0.1),
-                                      Statistic::quantile(0.5), Statistic::quantile(1)}) {
+    if (round % 3 == 0)
+      for (double& step : steps) step = random() % 4 == 0 ? step : 0;  // of a path that some steps have
+    for (const Statistic statistic : {Statistic::mean(), Statistic::fast(), Statistic::quantile(0),
+                                      Statistic::quantile(0.1), Statistic::quantile(0.5), Statistic::quantile(1)}) {
       BlockBootstrap fast(steps, statistic);
       const std::uint64_t seed = random();
       Random one(seed), other(seed);
@@ -119,7 +124,7 @@ TEST_CASE("intervals hold the truth as often as they promise", "[compare][proper
         const Series baseline = series_around(random, each.runs, each.correlation, 100, deviation);
         const Series candidate = series_around(random, each.runs, each.correlation, 100, deviation);
         options.seed = random();
-        const Change change = change_of(baseline, candidate, statistic, Noise::kTimed, options);
+        const Change change = change_of(baseline, candidate, statistic, Noise::kTime, options);
         misses += change.ratio_interval.low > 1 || change.ratio_interval.high < 1 ? 1 : 0;
       }
       INFO(each.runs << " runs, correlation " << each.correlation << ": " << misses << " of " << tests);
@@ -143,6 +148,51 @@ TEST_CASE("a change is found that is larger than what runs vary by", "[compare][
   CHECK(back.ratio == Approx(1 / change.ratio));
 }
 
+TEST_CASE("load on some of the runs does not hide a change of 2 %", "[compare][property]") {
+  std::mt19937_64 random(property_seed("loaded runs"));
+  const auto loaded = [&](double middle) {
+    Series runs = series_around(random, 20, 0.3, middle, 0.3);
+    for (std::size_t run = 0; run < runs.size(); run += 3) {
+      const double slower = 1.1 + 0.1 * static_cast<double>(random() % 10);
+      for (double& step : runs[run]) step *= slower;
+    }
+    return runs;
+  };
+  const Series baseline = loaded(1000), candidate = loaded(1020);
+  const Change change = change_of(baseline, candidate, Statistic::fast());
+  CHECK(change.baseline < 1010);
+  CHECK(change.ratio > 1.01);
+  CHECK(change.ratio < 1.03);
+  CHECK(verdict_of(change, change.p_value) == Verdict::kWorse);
+  SECTION("of ratios, which load moves to either side, the middle is taken") {
+    CHECK(change_of(baseline, candidate, Statistic::fast(), Noise::kRatio).baseline > 1010);
+  }
+  SECTION("of rates, the high ones") {
+    Series rates = baseline;
+    for (std::vector<double>& run : rates)
+      for (double& step : run) step = 1e6 / step;
+    CHECK(change_of(rates, rates, Statistic::quantile(0.95), Noise::kRate).baseline > 990);
+  }
+}
+
+TEST_CASE("what only some steps have counts by what it takes in them", "[compare]") {
+  std::mt19937_64 random(4);
+  const auto every_fourth = [&](double time) {
+    Series runs = series_around(random, 10, 0, time, 0.1);
+    for (std::vector<double>& run : runs)
+      for (std::size_t step = 0; step < run.size(); ++step)
+        if (step % 4 != 0) run[step] = 0;
+    return runs;
+  };
+  const Series baseline = every_fourth(1000), candidate = every_fourth(2000);
+  const Change change = change_of(baseline, candidate, Statistic::fast());
+  CHECK(change.baseline == Approx(250).epsilon(0.02));
+  CHECK(change.ratio == Approx(2).epsilon(0.02));
+  CHECK(verdict_of(change, change.p_value) == Verdict::kWorse);
+  CHECK(change_of(baseline, candidate, Statistic::quantile(0.05)).candidate == 0);
+  CHECK(figure_of_run(std::vector<double>{0, 0}, Statistic::fast()) == 0);
+}
+
 TEST_CASE("the same seed gives the same answer", "[compare]") {
   std::mt19937_64 random(1);
   const Series baseline = series_around(random, 3, 0.5, 100, 1), candidate = series_around(random, 12, 0.5, 100, 1);
@@ -158,7 +208,7 @@ TEST_CASE("single runs are widened, and say so", "[compare]") {
   const auto width = [](const Change& change) { return change.ratio_interval.high - change.ratio_interval.low; };
   StatisticsOptions narrow;
   narrow.assumed_run_spread = 0;
-  const Change told = change_of(one, other, Statistic::quantile(0.5), Noise::kTimed, narrow);
+  const Change told = change_of(one, other, Statistic::quantile(0.5), Noise::kTime, narrow);
   const Change widened = change_of(one, other, Statistic::quantile(0.5));
   CHECK_FALSE(widened.run_spread_known);
   CHECK(width(widened) > 0.1);
