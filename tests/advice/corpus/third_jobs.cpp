@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs of several ranks, of the half that rules are not made with.
-#include "advice/corpus/held_out_jobs.hpp"
+// Jobs of several ranks, of the third part of the visible half.
+#include "advice/corpus/third_jobs.hpp"
 
 #include "advice/corpus/cases.hpp"
 
@@ -24,7 +24,7 @@ std::vector<Program> tokens_exchanged_alone(std::uint64_t seed, Planted planted)
     loop.steps = 20;
     loop.names.step = "train_step";
     exchange_tokens(loop, meeting, 1 << 25, !planted(0));
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -38,7 +38,7 @@ std::vector<Program> one_reduction_at_end(std::uint64_t seed, Planted planted) {
     reduce_gradients(loop, meeting, buckets);
     rename_layers(loop.model, "patch_embed", "blocks.", "head");
     name_as_engine_does(loop);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -50,7 +50,7 @@ std::vector<Program> bucket_for_each_weight(std::uint64_t seed, Planted planted)
     buckets.of_layer = planted(0) ? 20 : 1;
     reduce_gradients(loop, meeting, buckets);
     name_as_engine_does(loop);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -63,7 +63,7 @@ std::vector<Program> uneven_parts_of_a_graph(std::uint64_t seed, Planted planted
     loop.names.step = "iteration";
     loop.names.data = "sample_neighbours";
     reduce_gradients(loop, meeting, {});
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -86,13 +86,13 @@ std::vector<Program> reduces_at_end_and_reads(std::uint64_t seed, Planted plante
           run.host(560);
         }
       };
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_job_cases() {
+std::vector<AdviceCase> third_job_cases() {
   using R = AdviceRule;
   return {
       {"4 ranks wait while they exchange tokens", {{R::kExposedCommunication}}, tokens_exchanged_alone, {}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "advice/corpus/held_out_models.hpp"
+#include "advice/corpus/third_models.hpp"
 
 #include <iterator>
 #include <utility>
@@ -279,6 +279,16 @@ void rename_layers(Model& model, const std::string& first, const std::string& mi
   for (std::size_t i = 0; i < model.layers.size(); ++i) model.layers[i].name = middle + std::to_string(i);
   model.layers.front().name = first;
   model.layers.back().name = last;
+}
+
+LoopNames short_names() {
+  LoopNames names;
+  names.step = "train_step";
+  names.data = "get_batch";
+  names.forward = "fwd";
+  names.backward = "bwd";
+  names.optimizer = "opt";
+  return names;
 }
 
 void without_module_ranges(Model& model) {

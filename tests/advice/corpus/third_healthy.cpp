@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs with nothing worth changing, of the half that rules are not made with.
+// Programs with nothing worth changing, of the third part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_jobs.hpp"
-#include "advice/corpus/host_training.hpp"
+#include "advice/corpus/third_jobs.hpp"
+#include "advice/corpus/third_on_host.hpp"
 
 #include <string>
 #include <utility>
@@ -14,11 +14,7 @@ namespace {
 
 Loop named_loop(Model model) {
   Loop loop{std::move(model)};
-  loop.names.step = "train_step";
-  loop.names.data = "get_batch";
-  loop.names.forward = "fwd";
-  loop.names.backward = "bwd";
-  loop.names.optimizer = "opt";
+  loop.names = short_names();
   return loop;
 }
 
@@ -29,7 +25,7 @@ std::vector<Program> exchange_is_hidden(std::uint64_t seed, Planted) {
     Loop loop = named_loop(mixture_of_experts({4}));
     loop.steps = 16;
     exchange_tokens(loop, meeting, 1 << 24, true);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -84,7 +80,7 @@ std::vector<Program> reduces_the_loss_too(std::uint64_t seed, Planted) {
     loop.after_forward = [&meeting](Simulation& run, int) {
       run.collective(CollectiveKind::kAllReduce, 1, "Float", meeting);
     };
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(third_seed(seed, rank), loop);
   });
 }
 
@@ -189,28 +185,21 @@ Program power_limit_for_a_moment(std::uint64_t seed, Planted) {
 
 std::vector<Program> three_good_hosts(std::uint64_t seed, Planted) {
   return run_job(3, [=](int rank, Meeting& meeting) {
-    HostLoop loop;
-    loop.names.step = "epoch_step";
-    loop.names.forward = "model_forward";
-    loop.names.backward = "model_backward";
+    HostLoop loop = minibatch_loop();
     loop.meeting = &meeting;
     loop.layers = 12;
     loop.layer_us = 1'300;
     loop.parameters = 30'000;
-    return run_on_host(held_out_seed(seed, rank), loop);
+    return run_on_host(third_seed(seed, rank), loop);
   });
 }
 
 /// Threads whose work differs by 2 %.
 Program nearly_even_threads(std::uint64_t seed, Planted) {
-  ThreadedLoop loop;
+  ThreadedLoop loop = render_loop();
   loop.shares = {0.126, 0.124, 0.125, 0.1255, 0.1245, 0.125, 0.124, 0.126};
   loop.phases = 4;
   loop.phase_us = 48'000;
-  loop.data = "read_tile";
-  loop.whole = "render_frame";
-  loop.serial = "sort_primitives";
-  loop.work = "shade_rows";
   return run_threaded(seed, loop);
 }
 
@@ -230,7 +219,7 @@ Program batches_in_time(std::uint64_t seed, Planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_healthy_cases() {
+std::vector<AdviceCase> third_healthy_cases() {
   return {
       {"a denoiser as it should be", {}, alone(plain_denoiser), {}, true},
       {"4 ranks that exchange tokens behind a product", {}, exchange_is_hidden, {}},

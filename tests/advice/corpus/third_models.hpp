@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-// Models that only the held-out half has, with the names of modules that their codebases have.
+// Models that only the third part has, with the names of modules that their codebases have.
 namespace rangefinder::testing::corpus {
 
 /// Rotary embeddings and gated layers; norms are kernels of a library. `fused`: so are the elementwise operators
@@ -56,6 +56,7 @@ Model patch_transformer(const PatchShape& shape);
 void rename_layers(Model& model, const std::string& first, const std::string& middle, const std::string& last);
 /// Of a program that opens no ranges: there are operators, and marked steps.
 inline LoopNames no_names() { return {"", "", "", "", "", ""}; }
+LoopNames short_names();
 /// A model whose modules open no ranges.
 void without_module_ranges(Model& model);
 

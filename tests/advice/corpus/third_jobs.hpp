@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "advice/corpus/held_out_models.hpp"
+#include "advice/corpus/third_models.hpp"
 #include "advice/corpus/training_job.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 
-// Jobs that only the held-out half has.
+// Jobs that only the third part has.
 namespace rangefinder::testing::corpus {
 
-inline std::uint64_t held_out_seed(std::uint64_t seed, int rank) {
+inline std::uint64_t third_seed(std::uint64_t seed, int rank) {
   return seed * 1000 + 700 + static_cast<std::uint64_t>(rank);
 }
 

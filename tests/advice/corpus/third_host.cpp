@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the host's side, of the half that rules are not made with.
+// Causes on the host's side, of the third part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
+#include "advice/corpus/third_models.hpp"
 
 #include <memory>
 #include <string>
@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::int64_t kGb = std::int64_t{1} << 30;
 
-LoopNames short_names() {
-  LoopNames names;
-  names.step = "train_step";
-  names.data = "get_batch";
-  names.forward = "fwd";
-  names.backward = "bwd";
-  names.optimizer = "opt";
-  return names;
-}
 LoopNames iteration_names() {
   LoopNames names;
   names.step = "iteration";
@@ -312,7 +303,7 @@ Program late_batches_and_workspaces(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_host_cases() {
+std::vector<AdviceCase> third_host_cases() {
   using R = AdviceRule;
   return {
       {"the loss of each of 8 micro-batches is read",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the device's side, of the half that rules are not made with.
+// Causes on the device's side, of the third part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
+#include "advice/corpus/third_models.hpp"
 
 #include <iterator>
 #include <string>
@@ -133,7 +133,7 @@ Program floats_and_five_blocks(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_device_cases() {
+std::vector<AdviceCase> third_device_cases() {
   using R = AdviceRule;
   return {
       {"rotary embeddings and gates are written out", {{R::kElementwiseChain}}, alone(rotary_in_pieces), {}, true},

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs without a device, of the half that rules are not made with.
+// Programs without a device, of the third part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_jobs.hpp"
-#include "advice/corpus/host_training.hpp"
+#include "advice/corpus/third_jobs.hpp"
+#include "advice/corpus/third_on_host.hpp"
 
 #include <vector>
 
 namespace rangefinder::testing::corpus {
 namespace {
-
-LoopNames names_on_host() {
-  LoopNames names;
-  names.step = "epoch_step";
-  names.data = "next_minibatch";
-  names.forward = "model_forward";
-  names.backward = "model_backward";
-  names.optimizer = "sgd";
-  return names;
-}
-
-ThreadedLoop render_loop() {
-  ThreadedLoop loop;
-  loop.data = "read_tile";
-  loop.whole = "render_frame";
-  loop.serial = "sort_primitives";
-  loop.work = "shade_rows";
-  loop.phases = 5;
-  loop.phase_us = 32'000;
-  return loop;
-}
 
 /// The pool was made with five threads, on a machine of eight.
 Program five_of_eight_threads(std::uint64_t seed, Planted planted) {
@@ -47,8 +26,7 @@ Program sorts_alone(std::uint64_t seed, Planted planted) {
 }
 
 Program minibatches_come_late(std::uint64_t seed, Planted planted) {
-  HostLoop loop;
-  loop.names = names_on_host();
+  HostLoop loop = minibatch_loop();
   loop.layers = 10;
   loop.layer_us = 620;
   if (planted(0)) loop.data_us = 5'200;
@@ -56,8 +34,7 @@ Program minibatches_come_late(std::uint64_t seed, Planted planted) {
 }
 
 HostLoop federated_rank(Meeting& meeting) {
-  HostLoop loop;
-  loop.names = names_on_host();
+  HostLoop loop = minibatch_loop();
   loop.meeting = &meeting;
   loop.layers = 9;
   loop.layer_us = 1'100;
@@ -70,7 +47,7 @@ std::vector<Program> six_hosts_at_end(std::uint64_t seed, Planted planted) {
     HostLoop loop = federated_rank(meeting);
     loop.overlapped = !planted(0);
     loop.parameters = 900'000;
-    return run_on_host(held_out_seed(seed, rank), loop);
+    return run_on_host(third_seed(seed, rank), loop);
   });
 }
 
@@ -78,7 +55,7 @@ std::vector<Program> one_of_three_hosts(std::uint64_t seed, Planted planted) {
   return run_job(3, [=](int rank, Meeting& meeting) {
     HostLoop loop = federated_rank(meeting);
     if (planted(0) && rank == 0) loop.layer_us *= 1.25;
-    return run_on_host(held_out_seed(seed, rank), loop);
+    return run_on_host(third_seed(seed, rank), loop);
   });
 }
 
@@ -87,13 +64,13 @@ std::vector<Program> slow_host_and_late_batches(std::uint64_t seed, Planted plan
     HostLoop loop = federated_rank(meeting);
     if (planted(0) && rank == 1) loop.layer_us *= 1.45;
     if (planted(1)) loop.data_us = 6'500;
-    return run_on_host(held_out_seed(seed, rank), loop);
+    return run_on_host(third_seed(seed, rank), loop);
   });
 }
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_cpu_cases() {
+std::vector<AdviceCase> third_cpu_cases() {
   using R = AdviceRule;
   return {
       {"five threads on eight processors", {{R::kHostThreads}}, alone(five_of_eight_threads), {}},
