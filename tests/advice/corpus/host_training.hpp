@@ -64,12 +64,13 @@ struct ThreadedLoop {
   double phase_us = 24'000;  ///< of work, by all threads together
   double serial_us = 60;     ///< on the main thread, before each phase
   double data_us = 50;
+  std::uint32_t processors = 8;
   std::string data = "data", whole = "solve", serial = "prepare_phase", work = "relax_cells";  ///< names of its ranges
 };
 
 inline Program run_threaded(std::uint64_t seed, const ThreadedLoop& loop) {
   Program program = host_rank();
-  program.processors = 8;
+  program.processors = loop.processors;
   Simulation run(seed, std::move(program));
   for (int step = 0; step < loop.steps; ++step) {
     run.begin_step();

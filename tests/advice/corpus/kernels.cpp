@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace rangefinder::testing::corpus {
 namespace {
@@ -142,7 +144,7 @@ Op linear_op(std::int64_t m, std::int64_t n, std::int64_t k, Math math) {
 }
 
 std::vector<Op> linear_backward_ops(std::int64_t m, std::int64_t n, std::int64_t k, Math math) {
-  const std::string node = "autograd::engine::evaluate_function: AddmmBackward0";
+  const std::string node = autograd_node("AddmmBackward0");
   const std::string types = types_of(type_name(math), 2);
   return {
       {node, "aten::mm", shapes_of({{m, n}, {n, k}}), types, {gemm_kernel(m, k, n, math)}},
@@ -164,6 +166,59 @@ Op elementwise_op(const std::string& name, const std::string& functor, const Sha
   for (const std::int64_t size : shape) bytes *= static_cast<double>(size);
   const std::string shapes = inputs == 1 ? shapes_of({shape}) : shapes_of({shape, shape});
   return {name, "", shapes, types_of(type_name(math), inputs), {elementwise_kernel(functor, bytes)}};
+}
+
+Op simple_op(const std::string& name, const Shape& shape, Kernel kernel) {
+  return {name, "", shapes_of({shape}), types_of(type_name(Math::kBf16), 1), {std::move(kernel)}};
+}
+
+Op layer_norm_op(std::int64_t rows, std::int64_t width, Math math) {
+  return {
+      "aten::layer_norm",
+      "aten::native_layer_norm",
+      shapes_of({{rows, width}, {}, {width}, {width}, {}}),
+      types_of(type_name(math), 1, 4),
+      {streaming_kernel("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>",
+                        2 * bytes_of(rows * width, math))}};
+}
+
+Op layer_norm_backward_op(std::int64_t rows, std::int64_t width, Math math) {
+  return {autograd_node("NativeLayerNormBackward0"),
+          "aten::native_layer_norm_backward",
+          shapes_of({{rows, width}, {rows, width}}),
+          types_of(type_name(math), 2),
+          {streaming_kernel("void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<"
+                            "c10::BFloat16, float>",
+                            3 * bytes_of(rows * width, math)),
+           streaming_kernel("void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<"
+                            "c10::BFloat16, float, 32u, 8u, 64u, false, true, true>",
+                            2 * bytes_of(rows * width, math))}};
+}
+
+Op attention_op(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t width, bool backward) {
+  const Shape shape{batch, heads, sequence, width / heads};
+  const double flops = 2.0 * static_cast<double>(batch * sequence) * static_cast<double>(sequence * width);
+  if (backward)
+    return {autograd_node("ScaledDotProductFlashAttentionBackward0"),
+            "aten::_flash_attention_backward",
+            shapes_of({shape, shape, shape, shape}),
+            types_of(type_name(Math::kBf16), 4),
+            {attention_kernel(2.5 * flops, true)}};
+  return {"aten::scaled_dot_product_attention",
+          "aten::_flash_attention_forward",
+          shapes_of({shape, shape, shape}),
+          types_of(type_name(Math::kBf16), 3),
+          {attention_kernel(flops, false)}};
+}
+
+std::string autograd_node(const std::string& function) { return "autograd::engine::evaluate_function: " + function; }
+
+double bytes_of(std::int64_t elements, Math math) {
+  return static_cast<double>(elements) * (math == Math::kTf32 || math == Math::kFp32 ? 4 : 2);
+}
+
+void append(std::vector<Op>& to, std::vector<Op> ops) {
+  to.insert(to.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
 }
 
 }  // namespace rangefinder::testing::corpus

@@ -53,5 +53,17 @@ Op linear_op(std::int64_t m, std::int64_t n, std::int64_t k, Math math);
 /// The two products of its backward pass, and the sum for the bias.
 std::vector<Op> linear_backward_ops(std::int64_t m, std::int64_t n, std::int64_t k, Math math);
 Op elementwise_op(const std::string& name, const std::string& functor, const Shape& shape, Math math, int inputs = 1);
+/// Of one tensor in half precision, by one kernel.
+Op simple_op(const std::string& name, const Shape& shape, Kernel kernel);
+Op layer_norm_op(std::int64_t rows, std::int64_t width, Math math);
+Op layer_norm_backward_op(std::int64_t rows, std::int64_t width, Math math);
+/// By flash attention, which looks back only.
+Op attention_op(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t width, bool backward);
+
+/// What autograd's engine calls a node: "autograd::engine::evaluate_function: MulBackward0".
+std::string autograd_node(const std::string& function);
+/// Of a tensor of so many elements.
+double bytes_of(std::int64_t elements, Math math = Math::kBf16);
+void append(std::vector<Op>& to, std::vector<Op> ops);
 
 }  // namespace rangefinder::testing::corpus

@@ -1,62 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "advice/corpus/training_loop.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace rangefinder::testing::corpus {
 namespace {
-
-const char kNode[] = "autograd::engine::evaluate_function: ";
-
-void append(std::vector<Op>& to, std::vector<Op> ops) {
-  to.insert(to.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
-}
-
-double bytes_of(std::int64_t elements, Math math) {
-  return static_cast<double>(elements) * (math == Math::kTf32 || math == Math::kFp32 ? 4 : 2);
-}
-
-Op layer_norm(std::int64_t rows, std::int64_t width, Math math) {
-  return {
-      "aten::layer_norm",
-      "aten::native_layer_norm",
-      shapes_of({{rows, width}, {}, {width}, {width}, {}}),
-      types_of(type_name(math), 1, 4),
-      {streaming_kernel("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>",
-                        2 * bytes_of(rows * width, math))}};
-}
-
-std::vector<Op> layer_norm_backward(std::int64_t rows, std::int64_t width, Math math) {
-  const std::string node = std::string(kNode) + "NativeLayerNormBackward0";
-  return {{node,
-           "aten::native_layer_norm_backward",
-           shapes_of({{rows, width}, {rows, width}}),
-           types_of(type_name(math), 2),
-           {streaming_kernel("void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<"
-                             "c10::BFloat16, float>",
-                             3 * bytes_of(rows * width, math)),
-            streaming_kernel("void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<"
-                             "c10::BFloat16, float, 32u, 8u, 64u, false, true, true>",
-                             2 * bytes_of(rows * width, math))}}};
-}
-
-Op attention(const TransformerShape& s, bool backward) {
-  const Shape shape{s.batch, s.heads, s.sequence, s.width / s.heads};
-  double flops = 2.0 * static_cast<double>(s.batch * s.sequence) * static_cast<double>(s.sequence * s.width);
-  if (backward) flops *= 2.5;
-  if (backward)
-    return {std::string(kNode) + "ScaledDotProductFlashAttentionBackward0",
-            "aten::_flash_attention_backward",
-            shapes_of({shape, shape, shape, shape}),
-            types_of("c10::BFloat16", 4),
-            {attention_kernel(flops, true)}};
-  return {"aten::scaled_dot_product_attention",
-          "aten::_flash_attention_forward",
-          shapes_of({shape, shape, shape}),
-          types_of("c10::BFloat16", 3),
-          {attention_kernel(flops, false)}};
-}
 
 Layer transformer_layer(const TransformerShape& s, std::int64_t index) {
   const std::int64_t rows = s.batch * s.sequence, d = s.width;
@@ -64,12 +12,12 @@ Layer transformer_layer(const TransformerShape& s, std::int64_t index) {
   layer.name = "layer_" + std::to_string(index);
   layer.parameters = 12 * d * d;
   const Math m = s.math;
-  layer.forward = {layer_norm(rows, d, m),
+  layer.forward = {layer_norm_op(rows, d, m),
                    linear_op(rows, 3 * d, d, m),
-                   attention(s, false),
+                   attention_op(s.batch, s.heads, s.sequence, d, false),
                    linear_op(rows, d, d, m),
                    elementwise_op("aten::add", "CUDAFunctor_add<c10::BFloat16>", {rows, d}, m, 2),
-                   layer_norm(rows, d, m),
+                   layer_norm_op(rows, d, m),
                    linear_op(rows, 4 * d, d, m),
                    elementwise_op("aten::gelu", "GeluCUDAKernelImpl", {rows, 4 * d}, m),
                    linear_op(rows, d, 4 * d, m),
@@ -78,18 +26,18 @@ Layer transformer_layer(const TransformerShape& s, std::int64_t index) {
     layer.backward.push_back(elementwise_op("aten::add_", "CUDAFunctor_add<c10::BFloat16>", {rows, d}, m, 2));
   };
   append(layer.backward, linear_backward_ops(rows, d, 4 * d, m));
-  layer.backward.push_back({std::string(kNode) + "GeluBackward0",
+  layer.backward.push_back({autograd_node("GeluBackward0"),
                             "aten::gelu_backward",
                             shapes_of({{rows, 4 * d}, {rows, 4 * d}}),
                             types_of(type_name(m), 2),
                             {elementwise_kernel("GeluBackwardCUDAKernelImpl", 3 * bytes_of(rows * 4 * d, m))}});
   append(layer.backward, linear_backward_ops(rows, 4 * d, d, m));
-  append(layer.backward, layer_norm_backward(rows, d, m));
+  layer.backward.push_back(layer_norm_backward_op(rows, d, m));
   add_gradients();
   append(layer.backward, linear_backward_ops(rows, d, d, m));
-  layer.backward.push_back(attention(s, true));
+  layer.backward.push_back(attention_op(s.batch, s.heads, s.sequence, d, true));
   append(layer.backward, linear_backward_ops(rows, 3 * d, d, m));
-  append(layer.backward, layer_norm_backward(rows, d, m));
+  layer.backward.push_back(layer_norm_backward_op(rows, d, m));
   add_gradients();
   return layer;
 }
@@ -103,7 +51,7 @@ Layer embedding_layer(const TransformerShape& s) {
                     shapes_of({{s.vocabulary, s.width}, {}, {rows}}),
                     "[\"c10::BFloat16\",\"Scalar\",\"long int\"]",
                     {streaming_kernel("void at::native::vectorized_gather_kernel<16, long>", bytes)}}};
-  layer.backward = {{std::string(kNode) + "EmbeddingBackward0",
+  layer.backward = {{autograd_node("EmbeddingBackward0"),
                      "aten::embedding_dense_backward",
                      shapes_of({{rows, s.width}, {rows}}),
                      "[\"c10::BFloat16\",\"long int\"]",
@@ -126,7 +74,7 @@ Layer head_layer(const TransformerShape& s) {
                     {streaming_kernel("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, "
                                       "float, float, at::native::(anonymous namespace)::LogSoftMaxForwardEpilogue>",
                                       2 * logits, 1024)}}};
-  layer.backward = {{std::string(kNode) + "LogSoftmaxBackward0",
+  layer.backward = {{autograd_node("LogSoftmaxBackward0"),
                      "aten::_log_softmax_backward_data",
                      shapes_of({{rows, s.vocabulary}, {rows, s.vocabulary}}),
                      types_of(type_name(s.math), 2),
@@ -141,7 +89,7 @@ Layer head_layer(const TransformerShape& s) {
 Op convolution(std::int64_t batch, double flops, const char* pass, Math math) {
   const Shape input{batch, 256, 28, 28}, weight{256, 256, 3, 3};
   const bool forward = std::string(pass) == "fprop";
-  return {forward ? "aten::conv2d" : std::string(kNode) + "ConvolutionBackward0",
+  return {forward ? "aten::conv2d" : autograd_node("ConvolutionBackward0"),
           forward ? "aten::cudnn_convolution" : "aten::convolution_backward",
           shapes_of({input, weight}),
           types_of(type_name(math), 2),
@@ -175,7 +123,7 @@ Model cnn(const CnnShape& s) {
          {streaming_kernel("void cudnn::bn_fw_tr_1C11_kernel_NHWC<__nv_bfloat16, float, 512, true, 1, true>", 2 * bytes,
                            512)}}};
     layer.backward = {
-        {std::string(kNode) + "CudnnBatchNormBackward0",
+        {autograd_node("CudnnBatchNormBackward0"),
          "aten::cudnn_batch_norm_backward",
          shapes_of({{s.batch, 256, 28, 28}, {s.batch, 256, 28, 28}}),
          types_of(type_name(s.math), 2),
@@ -195,7 +143,7 @@ Model mlp(const MlpShape& s) {
     Layer layer{"dense_" + std::to_string(i), {}, {}, s.width * s.width};
     layer.forward = {linear_op(s.batch, s.width, s.width, s.math),
                      elementwise_op("aten::relu", "launch_clamp_scalar", {s.batch, s.width}, s.math)};
-    layer.backward = {{std::string(kNode) + "ReluBackward0",
+    layer.backward = {{autograd_node("ReluBackward0"),
                        "aten::threshold_backward",
                        shapes_of({{s.batch, s.width}, {s.batch, s.width}}),
                        types_of(type_name(s.math), 2),
@@ -226,7 +174,7 @@ Model lstm(const LstmShape& s) {
                                shapes_of({{s.batch, 4 * s.width}, {s.batch, 4 * s.width}}),
                                types_of("c10::BFloat16", 2),
                                {cell("forward")}});
-      layer.backward.push_back({std::string(kNode) + "ThnnFusedLstmCellBackward0",
+      layer.backward.push_back({autograd_node("ThnnFusedLstmCellBackward0"),
                                 "aten::_thnn_fused_lstm_cell_backward_impl",
                                 shapes_of({{s.batch, s.width}, {s.batch, s.width}}),
                                 types_of("c10::BFloat16", 2),
@@ -250,7 +198,7 @@ Model recommender(const RecommenderShape& s) {
                      {streaming_kernel("void split_embedding_codegen_forward_unweighted_kernel<c10::BFloat16, float, "
                                        "c10::BFloat16, long, true>",
                                        bytes)}}};
-  sparse.backward = {{std::string(kNode) + "SplitLookupFunction_rowwise_adagrad_Op",
+  sparse.backward = {{autograd_node("SplitLookupFunction_rowwise_adagrad_Op"),
                       "",
                       shapes_of({{s.batch, s.tables * s.width}}),
                       "[\"c10::BFloat16\"]",
@@ -267,7 +215,7 @@ Model decoder(const DecoderShape& s) {
   const std::int64_t d = s.width;
   for (std::int64_t i = 0; i < s.layers; ++i) {
     Layer layer{"layer_" + std::to_string(i), {}, {}, 12 * d * d};
-    layer.forward = {layer_norm(s.batch, d, Math::kBf16),
+    layer.forward = {layer_norm_op(s.batch, d, Math::kBf16),
                      linear_op(s.batch, 3 * d, d, Math::kBf16),
                      {"flash_attn::paged_attention",
                       "",
@@ -277,7 +225,7 @@ Model decoder(const DecoderShape& s) {
                         1.6 + static_cast<double>(s.batch * 4096) * static_cast<double>(d / 2) / kMemoryBytes / 1000,
                         8 * kMultiprocessors, 128, 168, 65'536}}},
                      linear_op(s.batch, d, d, Math::kBf16),
-                     layer_norm(s.batch, d, Math::kBf16),
+                     layer_norm_op(s.batch, d, Math::kBf16),
                      linear_op(s.batch, 4 * d, d, Math::kBf16),
                      elementwise_op("aten::gelu", "GeluCUDAKernelImpl", {s.batch, 4 * d}, Math::kBf16),
                      linear_op(s.batch, d, 4 * d, Math::kBf16)};

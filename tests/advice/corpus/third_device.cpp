@@ -11,12 +11,6 @@
 namespace rangefinder::testing::corpus {
 namespace {
 
-/// Every `period`-th layer launches a kernel of the program's own too.
-void launch_in_layers(Model& model, std::size_t period, const std::string& op, const Kernel& kernel) {
-  for (std::size_t i = 0; i < model.layers.size(); i += period)
-    model.layers[i].forward.push_back({op, "", shapes_of({{65536, 32}}), types_of("float", 1), {kernel}});
-}
-
 Program rotary_in_pieces(std::uint64_t seed, Planted planted) {
   LlamaShape shape;
   shape.fused = !planted(0);

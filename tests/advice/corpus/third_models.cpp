@@ -8,22 +8,13 @@
 namespace rangefinder::testing::corpus {
 namespace {
 
-const std::string kOfNode = "autograd::engine::evaluate_function: ";
+const std::string kOfNode = autograd_node("");
 constexpr char kHalf[] = "c10::BFloat16";
 constexpr char kMulOfTwo[] =
     "BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, binary_internal::MulFunctor<float> >";
 constexpr char kAddOfTwo[] = "CUDAFunctor_add<c10::BFloat16>";
 
-void add(std::vector<Op>& to, std::vector<Op> ops) {
-  to.insert(to.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
-}
-
-double half_bytes(std::int64_t rows, std::int64_t width) { return 2.0 * static_cast<double>(rows * width); }
-
-/// An operator on one tensor of that shape, by one kernel.
-Op simple_op(const std::string& name, const Shape& shape, Kernel kernel) {
-  return {name, "", shapes_of({shape}), types_of(kHalf, 1), {std::move(kernel)}};
-}
+double half_bytes(std::int64_t rows, std::int64_t width) { return bytes_of(rows * width); }
 
 Op rms_norm(std::int64_t rows, std::int64_t width, bool backward) {
   return simple_op(backward ? kOfNode + "RMSNormBackward" : "RMSNorm", {rows, width},
@@ -67,19 +58,7 @@ std::vector<Op> gated_backward(std::int64_t rows, std::int64_t hidden, bool fuse
 }
 
 Op flash(std::int64_t rows, std::int64_t sequence, std::int64_t width, bool backward) {
-  const Shape shape{rows / sequence, width / 128, sequence, 128};
-  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(sequence * width);
-  if (backward)
-    return {kOfNode + "ScaledDotProductFlashAttentionBackward0",
-            "aten::_flash_attention_backward",
-            shapes_of({shape, shape, shape, shape}),
-            types_of(kHalf, 4),
-            {attention_kernel(2.5 * flops, true)}};
-  return {"aten::scaled_dot_product_attention",
-          "aten::_flash_attention_forward",
-          shapes_of({shape, shape, shape}),
-          types_of(kHalf, 3),
-          {attention_kernel(flops, false)}};
+  return attention_op(rows / sequence, width / 128, sequence, width, backward);
 }
 
 Layer llama_layer(const LlamaShape& s, std::int64_t index) {
@@ -87,20 +66,20 @@ Layer llama_layer(const LlamaShape& s, std::int64_t index) {
   const Math m = Math::kBf16;
   Layer layer{"model.layers." + std::to_string(index), {}, {}, 4 * d * d + 3 * d * h};
   layer.forward = {rms_norm(rows, d, false), linear_op(rows, 3 * d, d, m)};
-  add(layer.forward, rotary(rows, d, s.fused, false));
-  add(layer.forward, {flash(rows, s.sequence, d, false), linear_op(rows, d, d, m), rms_norm(rows, d, false),
-                      linear_op(rows, h, d, m), linear_op(rows, h, d, m)});
-  add(layer.forward, gated(rows, h, s.fused));
+  append(layer.forward, rotary(rows, d, s.fused, false));
+  append(layer.forward, {flash(rows, s.sequence, d, false), linear_op(rows, d, d, m), rms_norm(rows, d, false),
+                         linear_op(rows, h, d, m), linear_op(rows, h, d, m)});
+  append(layer.forward, gated(rows, h, s.fused));
   layer.forward.push_back(linear_op(rows, d, h, m));
 
   layer.backward = linear_backward_ops(rows, d, h, m);
-  add(layer.backward, gated_backward(rows, h, s.fused));
-  for (int i = 0; i < 2; ++i) add(layer.backward, linear_backward_ops(rows, h, d, m));
+  append(layer.backward, gated_backward(rows, h, s.fused));
+  for (int i = 0; i < 2; ++i) append(layer.backward, linear_backward_ops(rows, h, d, m));
   layer.backward.push_back(rms_norm(rows, d, true));
-  add(layer.backward, linear_backward_ops(rows, d, d, m));
+  append(layer.backward, linear_backward_ops(rows, d, d, m));
   layer.backward.push_back(flash(rows, s.sequence, d, true));
-  add(layer.backward, rotary(rows, d, s.fused, true));
-  add(layer.backward, linear_backward_ops(rows, 3 * d, d, m));
+  append(layer.backward, rotary(rows, d, s.fused, true));
+  append(layer.backward, linear_backward_ops(rows, 3 * d, d, m));
   layer.backward.push_back(rms_norm(rows, d, true));
   return layer;
 }
@@ -114,16 +93,17 @@ void add_convolution(Layer& layer, const UnetShape& s) {
   const char* type = type_name(s.math);
   const double bytes =
       (s.math == Math::kTf32 ? 4.0 : 2.0) * static_cast<double>(s.batch * s.channels * s.size * s.size);
-  add(layer.forward, {{"aten::group_norm",
-                       "aten::native_group_norm",
-                       shapes_of({image, {s.channels}, {s.channels}}),
-                       types_of(type, 3),
-                       {streaming_kernel("void group_norm_nhwc_fwd_kernel<32, 512>(GroupNormParams)", 2 * bytes, 512)}},
-                      {"aten::conv2d",
-                       "aten::cudnn_convolution",
-                       shapes_of({image, weight}),
-                       types_of(type, 2),
-                       {convolution_kernel(flops, "fprop", s.math)}}});
+  append(layer.forward,
+         {{"aten::group_norm",
+           "aten::native_group_norm",
+           shapes_of({image, {s.channels}, {s.channels}}),
+           types_of(type, 3),
+           {streaming_kernel("void group_norm_nhwc_fwd_kernel<32, 512>(GroupNormParams)", 2 * bytes, 512)}},
+          {"aten::conv2d",
+           "aten::cudnn_convolution",
+           shapes_of({image, weight}),
+           types_of(type, 2),
+           {convolution_kernel(flops, "fprop", s.math)}}});
   layer.backward.insert(
       layer.backward.begin(),
       {{kOfNode + "ConvolutionBackward0",
@@ -168,7 +148,7 @@ Layer graph_layer(const GraphNetShape& s, std::int64_t index) {
   layer.backward = {
       elementwise_op(kOfNode + "ReluBackward0", "threshold_kernel_impl", {s.nodes, s.width}, Math::kBf16, 2),
       along_edges(s, kOfNode + "SegmentSumCSR"), sum_of_edges(s, kOfNode + "IndexSelectBackward0")};
-  add(layer.backward, linear_backward_ops(s.nodes, s.width, s.width, Math::kBf16));
+  append(layer.backward, linear_backward_ops(s.nodes, s.width, s.width, Math::kBf16));
   return layer;
 }
 
@@ -193,7 +173,7 @@ void add_expert_layer(Model& model, const ExpertsShape& s, std::int64_t index) {
                        linear_op(s.tokens, d, d, m)};
   attention.backward = linear_backward_ops(s.tokens, d, d, m);
   attention.backward.push_back(flash(s.tokens, 2048, d, true));
-  add(attention.backward, linear_backward_ops(s.tokens, 3 * d, d, m));
+  append(attention.backward, linear_backward_ops(s.tokens, 3 * d, d, m));
   attention.backward.push_back(rms_norm(s.tokens, d, true));
 
   Layer first{prefix + "shared_expert.up_proj", {linear_op(s.tokens, s.shared, d, m)}, {}, s.shared * d};
@@ -279,6 +259,11 @@ void rename_layers(Model& model, const std::string& first, const std::string& mi
   for (std::size_t i = 0; i < model.layers.size(); ++i) model.layers[i].name = middle + std::to_string(i);
   model.layers.front().name = first;
   model.layers.back().name = last;
+}
+
+void launch_in_layers(Model& model, std::size_t period, const std::string& op, const Kernel& kernel) {
+  for (std::size_t i = 0; i < model.layers.size(); i += period)
+    model.layers[i].forward.push_back({op, "", shapes_of({{65536, 32}}), types_of("float", 1), {kernel}});
 }
 
 LoopNames short_names() {

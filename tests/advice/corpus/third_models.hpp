@@ -3,6 +3,7 @@
 
 #include "advice/corpus/training_loop.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -54,6 +55,8 @@ Model patch_transformer(const PatchShape& shape);
 
 /// Calls the layers of a model so: the first and last ones by name, those between them by this and a number.
 void rename_layers(Model& model, const std::string& first, const std::string& middle, const std::string& last);
+/// Every `period`-th layer launches a kernel of the program's own too.
+void launch_in_layers(Model& model, std::size_t period, const std::string& op, const Kernel& kernel);
 /// Of a program that opens no ranges: there are operators, and marked steps.
 inline LoopNames no_names() { return {"", "", "", "", "", ""}; }
 LoopNames short_names();
