@@ -6,6 +6,7 @@
 #include "advice/corpus/held_out_names.hpp"
 #include "advice/corpus/third_models.hpp"
 
+#include <string>
 #include <utility>
 
 namespace rangefinder::testing::corpus {

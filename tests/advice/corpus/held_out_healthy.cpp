@@ -56,16 +56,16 @@ std::vector<Program> two_towers(std::uint64_t seed, Planted) {
     Loop loop = good_loop(transformer({10, 64, 256, 1024, 16, 1024}), lightning_names());
     loop.steps = 16;
     rename_layers(loop.model, "visual.patch_embed", "visual.blocks.", "visual.proj");
-    constexpr std::int64_t kTextStream = 24;
+    constexpr std::int64_t kTextStream = 24, kTokens = 4'928;  // 64 texts of 77
     loop.after_layer = [](Simulation& run, int, std::size_t layer) {
       if (layer % 4 != 0) return;
       const auto text = run.op("clip::encode_text_block", "[[64,77,512]]", "[\"c10::BFloat16\"]");
-      run.launch(gemm_kernel(64 * 77, 2048, 512, Math::kBf16), kTextStream);
-      run.launch(gemm_kernel(64 * 77, 512, 2048, Math::kBf16), kTextStream);
+      run.launch(gemm_kernel(kTokens, 2048, 512, Math::kBf16), kTextStream);
+      run.launch(gemm_kernel(kTokens, 512, 2048, Math::kBf16), kTextStream);
     };
     loop.after_forward = [&meeting](Simulation& run, int) {
       run.wait_event(kComputeStream, kTextStream);
-      run.collective(CollectiveKind::kAllGather, 4 * 64 * 1024, "BFloat16", meeting);
+      run.collective(CollectiveKind::kAllGather, std::int64_t{4} * 64 * 1024, "BFloat16", meeting);
       run.wait_event(kComputeStream, kNcclStream);
     };
     return run_loop(held_out_seed(seed, rank), loop);
@@ -126,7 +126,7 @@ Program samples_images(std::uint64_t seed, Planted) {
       run_op(run, elementwise_op("aten::lerp", "lerp_scalar_kernel", {64, 4, 32, 32}, Math::kFp32, 2));
     }
     run.wait_event(kCopyStream, kComputeStream);
-    run.copy_to_host(64 * 4 * 32 * 32 * 4, HostMemory::kPinned, kCopyStream);
+    run.copy_to_host(std::uint64_t{64} * 4 * 32 * 32 * 4, HostMemory::kPinned, kCopyStream);
     ahead.mark(run);
   }
   return run.finish();
@@ -157,7 +157,7 @@ Program prefills_and_decodes(std::uint64_t seed, Planted) {
 }
 
 Program small_policy_in_a_graph(std::uint64_t seed, Planted) {
-  Loop loop = good_loop(mlp({8, 4096, 512}), terse_names());
+  Loop loop = good_loop(mlp({8, 8448, 512}), terse_names());
   rename_layers(loop.model, "actor.0", "actor.", "critic");
   loop.names.step = "ppo_minibatch";
   loop.steps = 44;
@@ -184,11 +184,11 @@ Program averages_weights(std::uint64_t seed, Planted) {
 Program pinned_volumes(std::uint64_t seed, Planted) {
   Loop loop = good_loop(cnn({18, 8, 150}), spanish_names());
   rename_layers(loop.model, "entrada", "codificador.", "salida");
-  loop.model.batch_bytes = 8 * 192 * 192 * 128 * 4;
+  loop.model.batch_bytes = std::uint64_t{8} * 192 * 192 * 128 * 4;
   return run_loop(seed, loop);
 }
 
-/// The loss is computed with floats: a product of 1 % of the step.
+/// The loss is computed with floats: a product that takes half a percent of the step.
 Program loss_of_floats(std::uint64_t seed, Planted) {
   Loop loop = good_loop(state_space({5}), lightning_names());
   loop.model.layers[3].forward.push_back(linear_op(4096, 512, 2048, Math::kFp32));
@@ -198,7 +198,7 @@ Program loss_of_floats(std::uint64_t seed, Planted) {
 /// A first product with 147 columns, in a model of many large ones.
 Program colours_of_patches(std::uint64_t seed, Planted) {
   Loop loop = good_loop(diffusion_transformer({10, 96}), terse_names());
-  Layer patches{"x_embedder", {linear_op(24576, 768, 147, Math::kMisaligned)}, {}, 768 * 147};
+  Layer patches{"x_embedder", {linear_op(24576, 768, 147, Math::kMisaligned)}, {}, std::int64_t{768} * 147};
   patches.backward = linear_backward_ops(24576, 768, 147, Math::kMisaligned);
   loop.model.layers.insert(loop.model.layers.begin(), std::move(patches));
   return run_loop(seed, loop);

@@ -49,7 +49,7 @@ Program scheduler_on_device(std::uint64_t seed, Planted planted) {
 
 /// Reinforcement learning: a policy so small that a kernel is done before the next one is launched.
 Program small_policy(std::uint64_t seed, Planted planted) {
-  Loop loop = loop_of(mlp({6, 4096, 768}), terse_names());
+  Loop loop = loop_of(mlp({6, 8448, 512}), terse_names());
   rename_layers(loop.model, "actor.0", "actor.", "critic");
   loop.names.step = "ppo_minibatch";
   loop.steps = 40;
@@ -233,7 +233,7 @@ Program counts_boxes(std::uint64_t seed, Planted planted) {
 Program volumes(std::uint64_t seed, Planted planted) {
   Loop loop = loop_of(cnn({14, 8, 130}), spanish_names());
   rename_layers(loop.model, "entrada", "codificador.", "salida");
-  loop.model.batch_bytes = 8 * 160 * 160 * 96 * 4;
+  loop.model.batch_bytes = std::uint64_t{8} * 160 * 160 * 96 * 4;
   loop.data = [planted, model = loop.model](Simulation& run, int) {
     if (planted(1)) {
       const auto read = run.range("nibabel.get_fdata");
@@ -246,7 +246,8 @@ Program volumes(std::uint64_t seed, Planted planted) {
   return run_loop(seed, loop);
 }
 
-/// Every sixth batch has a new shape, for which modules are loaded; and the norm of the gradients is read in every step.
+/// Every sixth batch has a new shape, for which modules are loaded; and the norm of the gradients is read in every
+/// step.
 Program loads_modules_and_reads(std::uint64_t seed, Planted planted) {
   Loop loop = loop_of(conformer({4, 16384}), lightning_names());
   loop.before_step = [planted](Simulation& run, int step) {
