@@ -30,11 +30,6 @@ bool of_several_processes(const std::vector<BreakdownRow>& rows) {
                      [&](const BreakdownRow& row) { return row.process != rows.front().process; });
 }
 
-CellText range_of(const BreakdownRow& row) {
-  if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
-  return row.range;
-}
-
 void add_notes(const std::vector<BreakdownRow>& rows, BreakdownBy by, const Timeline& timeline, Table& table) {
   std::uint64_t orphans = 0, graphs = 0;
   for (const BreakdownRow& row : rows) {
@@ -65,7 +60,7 @@ void add_keys(ColumnsOf<BreakdownRow>& columns, BreakdownBy by, const Timeline& 
   if (with_process) columns.text("Process", [&](const Row& row) { return process_label(timeline, row.process); });
   if (by == BreakdownBy::kStep) columns.count("Step", &Row::step);
   if (by != BreakdownBy::kRange) return;
-  columns.text("Range", range_of).naming_rows();
+  columns.text("Range", common::range_or_reason<Row>).naming_rows();
   columns.count("Instances", [](const Row& row) { return if_that(!row.unowned, row.instances); }).if_room(9);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "report/columns.hpp"
+#include "report/views/places.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,6 +48,13 @@ void add_ids(ColumnsOf<Row>& columns, PathOf path_of) {
   };
   columns.count("Id", id).for_programs();
   columns.count("Parent id", parent_id).for_programs();
+}
+
+/// Of a row of work by range: the name of its ranges, or why the work has none.
+template <typename Row>
+CellText range_or_reason(const Row& row) {
+  if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
+  return row.range;
 }
 
 /// What bounds a count of operations where the timeline has CUDA graphs with conditional nodes (`any`), for

@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
-#include "report/views/places.hpp"
 
 #include <cstdint>
 #include <string>
@@ -14,11 +13,6 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::FamilyTotal;
-
-CellText range_text(const FamilyTotal& row) {
-  if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
-  return row.range;
-}
 
 void add_notes(const Timeline& timeline, const analysis::KernelFamilies& families, Table& table) {
   const ActivityTable& activities = timeline.activities;
@@ -51,7 +45,7 @@ Result<Table> make_families(const ProjectedTimeline& projected, const ViewOption
                                          : analysis::family_totals(timeline, families);
   const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
   ColumnsOf<Row> columns(timeline);
-  if (by_range) columns.text("Range", range_text).naming_rows();
+  if (by_range) columns.text("Range", common::range_or_reason<Row>).naming_rows();
   columns.text("Family", [](const Row& row) { return analysis::word_of(row.family); });
   columns.count("GPU ops", &Row::ops);
   columns.time("GPU sum", &Row::gpu_sum_ns);

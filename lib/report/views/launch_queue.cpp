@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
-#include "report/views/places.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -87,11 +86,7 @@ Table table_of_streams(const Timeline& timeline) {
 Table table_of_ranges(const Timeline& timeline, const Projection& projection) {
   using Row = RangeLaunches;
   ColumnsOf<Row> columns(timeline);
-  const auto name = [](const Row& row) -> CellText {
-    if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
-    return row.range;
-  };
-  columns.text("Range", name);
+  columns.text("Range", common::range_or_reason<Row>);
   columns.count("Launches", [](const Row& row) { return row.waits.launches; });
   columns.decimal("Queue at launch", "", 2, [](const Row& row) { return row.waits.queue_at_launch_hundredths; });
   add_waits(columns, &Row::waits);

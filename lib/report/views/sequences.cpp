@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
-#include "report/views/places.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -53,14 +52,10 @@ Table table_of_sequences(const ProjectedTimeline& projected, const KernelFamilie
   using Row = KernelSequence;
   const Timeline& timeline = projected.timeline();
   const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
-  const auto range = [](const Row& row) -> CellText {
-    if (row.unowned) return unowned_word(static_cast<std::uint32_t>(*row.unowned));
-    return row.range;
-  };
   const auto in_all = [](const Row& row) { return row.count * row.first.size(); };
   const auto share = [all_ns](const Row& row) { return common::share(row.kernel_ns, all_ns); };
   ColumnsOf<Row> columns(timeline);
-  columns.text("Range", range);
+  columns.text("Range", common::range_or_reason<Row>);
   columns.text("Operators", [&](const Row& row) { return operators_of(timeline, families, row); }).if_any().if_room(3);
   columns.count("Kernels", [](const Row& row) { return row.first.size(); });
   columns.count("Count", &Row::count);
