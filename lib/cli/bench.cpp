@@ -114,7 +114,7 @@ Result<bench::RunOutcome> watched(const Common& common, bench::RunOptions& optio
   const InterruptWatch watch;
   Progress progress(common.terminal, common.shows_progress(), "bench");
   options.cancelled = [] { return interrupted.load(std::memory_order_relaxed); };
-  options.progress = [&](std::uint64_t done, std::uint64_t total) { Progress::update(&progress, done, total); };
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
   return run(options);
 }
 

@@ -6,6 +6,7 @@
 #include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/result.hpp>
+#include <rangefinder/timeline.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -65,6 +66,10 @@ inline constexpr int kRecordFailed = 125;
 
 /// What wrong use of these words ends with: bench and record have exit codes of their own.
 int usage_code(int argc, const char* const* argv);
+
+/// How a verb reads its input: as --strict and --max-memory say, and shown by `progress`, which must outlive the
+/// reading.
+LoadOptions load_options(const Common& common, Progress& progress);
 
 /// From here on the program gets no more memory than --max-memory allows: `new` throws std::bad_alloc, of which main
 /// makes out_of_memory(). The readers refuse most input that needs more before that.

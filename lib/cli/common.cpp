@@ -6,7 +6,6 @@
 
 #include <rangefinder/bench/harness.hpp>
 #include <rangefinder/bench/measure_peaks.hpp>
-#include <rangefinder/timeline.hpp>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -44,6 +43,14 @@ std::uint64_t bound_of(const Common& common) noexcept {
 }
 
 }  // namespace
+
+LoadOptions load_options(const Common& common, Progress& progress) {
+  LoadOptions options;
+  options.strict = common.strict;
+  options.max_memory_bytes = common.max_memory;
+  progress.watch(options);
+  return options;
+}
 
 void bound_memory(const Common& common) noexcept {
 #if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)

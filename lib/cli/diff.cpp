@@ -26,14 +26,9 @@ int run_diff(const Common& common, DiffArguments arguments) {
   output.utf8 = common.terminal.utf8 && !arguments.ascii;
   output.colour = common.terminal.colour(common.colour);
   output.width = common.terminal.width;
-  LoadOptions load;
-  load.strict = common.strict;
-  load.max_memory_bytes = common.max_memory;
   Result<RunDifference> difference = [&] {
     Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.baseline);
-    load.progress = Progress::update;
-    load.progress_user = &progress;
-    return compare_runs(arguments.baseline, arguments.candidate, load, arguments.compare);
+    return compare_runs(arguments.baseline, arguments.candidate, load_options(common, progress), arguments.compare);
   }();
   if (!difference) return fail(difference.error());
   if (Status status = write_difference(*difference, output, write_stdout); !status.ok()) return fail(status.error());

@@ -84,8 +84,7 @@ int run_html(const Common& common, const ExportArguments& arguments) {
   if (!peaks) return fail(peaks.error());
   options.peaks = *peaks ? &**peaks : nullptr;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
-  options.progress = Progress::update_and_go_on;
-  options.progress_user = &progress;
+  progress.watch(options);
   HtmlExportReport report;
   if (Status status = export_html(arguments.input, arguments.output, options, &report); !status.ok())
     return fail(status.error());
@@ -113,8 +112,7 @@ ChromeExportOptions chrome_options(const Common& common, const ExportArguments& 
 int run_chrome(const Common& common, const ExportArguments& arguments) {
   ChromeExportOptions options = chrome_options(common, arguments);
   Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
-  options.progress = Progress::update_and_go_on;
-  options.progress_user = &progress;
+  progress.watch(options);
   ChromeExportReport report;
   if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok())
     return fail(status.error());

@@ -39,8 +39,7 @@ int run_parquet(const Common& common, const std::string& input, const std::strin
   options.attribution = chrome.attribution;
   options.max_memory_bytes = common.max_memory;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + input);
-  options.progress = Progress::update;
-  options.progress_user = &progress;
+  progress.watch(options);
   ParquetExportReport report;
   if (Status status = export_parquet(input, output, options, &report); !status.ok()) return fail(status.error());
   if (common.json)

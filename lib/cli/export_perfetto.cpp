@@ -27,8 +27,7 @@ int run_perfetto(const Common& common, const std::string& input, const std::stri
   options.exclusive_ranges = chrome.exclusive_ranges;
   options.attribution = chrome.attribution;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + input);
-  options.progress = Progress::update_and_go_on;
-  options.progress_user = &progress;
+  progress.watch(options);
   PerfettoExportReport report;
   if (Status status = export_perfetto_trace(input, output, options, &report); !status.ok()) return fail(status.error());
   if (output == "-") return kSuccess;

@@ -46,15 +46,11 @@ int write_file_report(const Common& common, FileReport& arguments) {
   options.colour = common.terminal.colour(common.colour);
   options.width = common.terminal.width;
   Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.inputs.front());
-  LoadOptions load;
-  load.strict = common.strict;
-  load.max_memory_bytes = common.max_memory;
-  load.progress = Progress::update;
-  load.progress_user = &progress;
   const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
   if (!peaks) return fail(peaks.error());
   options.peaks = *peaks ? &**peaks : nullptr;
-  if (Status status = report_files(arguments.inputs, load, options, write_stdout); !status.ok())
+  if (Status status = report_files(arguments.inputs, load_options(common, progress), options, write_stdout);
+      !status.ok())
     return fail(status.error());
   return kSuccess;
 }

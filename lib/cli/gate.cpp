@@ -28,16 +28,11 @@ struct GateArguments {
   bool ascii = false;
 };
 
-/// The rest of a side's work is done: what to read, and how.
+/// Calls `work` with how to read, and shows how far it comes.
 template <typename Work>
 auto with_progress(const Common& common, const std::string& title, Work work) {
-  LoadOptions load;
-  load.strict = common.strict;
-  load.max_memory_bytes = common.max_memory;
   Progress progress(common.terminal, common.shows_progress(), title);
-  load.progress = Progress::update;
-  load.progress_user = &progress;
-  return work(load);
+  return work(load_options(common, progress));
 }
 
 int run_save(const Common& common, const GateArguments& arguments) {

@@ -183,12 +183,7 @@ int run_info(const Common& common, const std::string& path) {
     return common.strict && !info->health.complete() ? kIncomplete : kSuccess;
   }
   Progress progress(common.terminal, common.shows_progress(), "reading " + path);
-  LoadOptions load;
-  load.strict = common.strict;
-  load.max_memory_bytes = common.max_memory;
-  load.progress = Progress::update;
-  load.progress_user = &progress;
-  const Result<Timeline> timeline = load_timeline(path, load);
+  const Result<Timeline> timeline = load_timeline(path, load_options(common, progress));
   if (!timeline) return fail(timeline.error());
   write_stdout(common.json ? timeline_json(path, *timeline) : timeline_text(path, *timeline));
   return kSuccess;

@@ -163,12 +163,8 @@ int run_query(const Common& common, const QueryArguments& arguments) {
   std::optional<QueryDatabase> database;
   {
     Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
-    LoadOptions load;
-    load.strict = common.strict;
-    load.max_memory_bytes = common.max_memory;
-    load.progress = Progress::update;
-    load.progress_user = &progress;
-    Result<QueryDatabase> opened = QueryDatabase::open({arguments.input}, load, arguments.projection);
+    Result<QueryDatabase> opened =
+        QueryDatabase::open({arguments.input}, load_options(common, progress), arguments.projection);
     if (!opened) return fail(opened.error());
     database.emplace(std::move(*opened));
   }

@@ -43,13 +43,24 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Fits LoadOptions::progress with `this` as its user.
-  static void update(void* self, std::uint64_t done, std::uint64_t total);
-  /// The same for exports, which go on where it returns true.
-  static bool update_and_go_on(void* self, std::uint64_t done, std::uint64_t total);
+  /// Shows how far the work with these options comes: LoadOptions, or those of an export. `this` must outlive the work.
+  template <typename Options>
+  void watch(Options& options) noexcept {
+    if constexpr (requires { options.progress = update; })
+      options.progress = update;
+    else
+      options.progress = update_and_go_on;
+    options.progress_user = this;
+  }
+
+  /// `total` 0: not known.
+  void show(std::uint64_t done, std::uint64_t total);
 
  private:
-  void show(std::uint64_t done, std::uint64_t total);
+  static void update(void* self, std::uint64_t done, std::uint64_t total);
+  /// For exports, which go on where it returns true.
+  static bool update_and_go_on(void* self, std::uint64_t done, std::uint64_t total);
+
   bool wanted_;
   bool shown_ = false;
   std::string what_;

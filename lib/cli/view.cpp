@@ -43,8 +43,7 @@ Result<ServedFile> make_page(const Common& common, const ViewArguments& argument
   HtmlExportOptions options;
   options.attribution = arguments.attribution;
   options.max_memory_bytes = common.max_memory;
-  options.progress = Progress::update_and_go_on;
-  options.progress_user = &progress;
+  progress.watch(options);
   const Result<std::optional<MachinePeaks>> peaks = peaks_of(arguments.peaks);
   if (!peaks) return peaks.error();
   options.peaks = *peaks ? &**peaks : nullptr;
@@ -67,8 +66,7 @@ Result<ServedFile> make_trace(const Common& common, const ViewArguments& argumen
   options.compression = ExportCompression::kGzip;
   options.gpu = PerfettoGpu::kLinkedStages;  // that interface is the current one
   options.max_memory_bytes = common.max_memory;
-  options.progress = Progress::update_and_go_on;
-  options.progress_user = &progress;
+  progress.watch(options);
   Result<UnnamedFile> file =
       write_unnamed([&](const std::string& output) { return export_perfetto_trace(arguments.input, output, options); });
   if (!file) return std::move(file).error();
