@@ -84,6 +84,24 @@ bool is_changed(const TimeDifference& row) noexcept {
   return row.change_ns() != 0 || row.change == PathChange::kNew || row.change == PathChange::kGone;
 }
 
+bool is_changed(const MemoryDifference& row) noexcept { return row.change_bytes() != 0; }
+
+/// The rows that changed: the first `top` (0: all), and how many more there are.
+template <typename Row>
+Table changed_rows(const ColumnsOf<Row>& columns, std::span<const Row> rows, std::size_t top) {
+  Table table = columns.table();
+  std::size_t left_out = 0;
+  for (const Row& row : rows) {
+    if (!is_changed(row)) continue;
+    if (top != 0 && table.row_count() == top)
+      ++left_out;
+    else
+      columns.add_row(table, row);
+  }
+  table.set_left_out(left_out, 0);
+  return table;
+}
+
 }  // namespace
 
 Table figures_table(const RunDifference& difference) {
@@ -112,17 +130,7 @@ Table times_table(std::span<const TimeDifference> times, std::size_t top) {
       std::any_of(times.begin(), times.end(), [](const Row& row) { return is_changed(row) && !remark(row).empty(); });
   columns.text("Verdict", [](const Row& row) { return report::CellText(to_string(row.verdict)); }).if_room(1);
   if (has_remarks) columns.text("Remark", remark).if_room(1);
-  Table table = columns.table();
-  std::size_t left_out = 0;
-  for (const Row& row : times) {
-    if (!is_changed(row)) continue;
-    if (top != 0 && table.row_count() == top)
-      ++left_out;
-    else
-      columns.add_row(table, row);
-  }
-  table.set_left_out(left_out, 0);
-  return table;
+  return changed_rows(columns, times, top);
 }
 
 Table memory_table(std::span<const MemoryDifference> memory, std::size_t top) {
@@ -136,17 +144,7 @@ Table memory_table(std::span<const MemoryDifference> memory, std::size_t top) {
   columns.percent("Change share", [](const Row& row) {
     return change_share(static_cast<double>(row.baseline_bytes), static_cast<double>(row.candidate_bytes));
   });
-  Table table = columns.table();
-  std::size_t left_out = 0;
-  for (const Row& row : memory) {
-    if (row.change_bytes() == 0) continue;
-    if (top != 0 && table.row_count() == top)
-      ++left_out;
-    else
-      columns.add_row(table, row);
-  }
-  table.set_left_out(left_out, 0);
-  return table;
+  return changed_rows(columns, memory, top);
 }
 
 Table all_times_table(const RunDifference& difference) {

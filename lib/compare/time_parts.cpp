@@ -14,7 +14,19 @@ namespace {
 using detail::minus;
 using detail::plus;
 
-constexpr std::size_t kParts = 5;
+constexpr std::array kAmounts{&MeanAmounts::calls,     &MeanAmounts::ops,     &MeanAmounts::work_ns,
+                              &MeanAmounts::hidden_ns, &MeanAmounts::host_ns, &MeanAmounts::idle_ns};
+constexpr std::array kExactParts{&TimeParts::count_ns, &TimeParts::host_ns, &TimeParts::kernel_ns, &TimeParts::idle_ns,
+                                 &TimeParts::overlap_ns};
+constexpr std::array kRoundedParts{&TimeDivision::count_ns, &TimeDivision::host_ns, &TimeDivision::kernel_ns,
+                                   &TimeDivision::idle_ns, &TimeDivision::overlap_ns};
+constexpr std::size_t kParts = kExactParts.size();
+static_assert(kParts == kRoundedParts.size());
+
+template <typename Row, std::size_t kMembers>
+void add_members(Row& to, const Row& other, const std::array<double Row::*, kMembers>& members) noexcept {
+  for (const auto member : members) to.*member += other.*member;
+}
 
 /// Of what goes with a number of calls: the part that more of them explain.
 double by_count(double count_before, double count_after, double ns_before) noexcept {
@@ -29,22 +41,9 @@ std::int64_t whole(double value) noexcept {
 
 }  // namespace
 
-void MeanAmounts::add(const MeanAmounts& other) noexcept {
-  calls += other.calls;
-  ops += other.ops;
-  work_ns += other.work_ns;
-  hidden_ns += other.hidden_ns;
-  host_ns += other.host_ns;
-  idle_ns += other.idle_ns;
-}
+void MeanAmounts::add(const MeanAmounts& other) noexcept { add_members(*this, other, kAmounts); }
 
-void TimeParts::add(const TimeParts& other) noexcept {
-  count_ns += other.count_ns;
-  host_ns += other.host_ns;
-  kernel_ns += other.kernel_ns;
-  idle_ns += other.idle_ns;
-  overlap_ns += other.overlap_ns;
-}
+void TimeParts::add(const TimeParts& other) noexcept { add_members(*this, other, kExactParts); }
 
 MeanAmounts mean_of(const Amounts& amounts, std::uint64_t steps) noexcept {
   if (steps == 0) return {};
@@ -75,25 +74,27 @@ TimeParts divide(const MeanAmounts& baseline, const MeanAmounts& candidate, bool
 }
 
 TimeDivision rounded_to(const TimeParts& parts, std::int64_t change_ns) noexcept {
-  const std::array<double, kParts> exact{parts.count_ns, parts.host_ns, parts.kernel_ns, parts.idle_ns,
-                                         parts.overlap_ns};
   TimeDivision out;
-  const std::array<std::int64_t*, kParts> rounded{&out.count_ns, &out.host_ns, &out.kernel_ns, &out.idle_ns,
-                                                  &out.overlap_ns};
-  std::array<std::size_t, kParts> order{0, 1, 2, 3, 4};
-  for (std::size_t i = 0; i < kParts; ++i) *rounded[i] = whole(exact[i]);
-  const auto lost = [&](std::size_t part) { return exact[part] - static_cast<double>(*rounded[part]); };
-  std::array<double, kParts> losses{};
-  for (std::size_t i = 0; i < kParts; ++i) losses[i] = lost(i);
+  std::array<double, kParts> exact{}, losses{};
+  std::array<std::size_t, kParts> order{};
+  for (std::size_t i = 0; i < kParts; ++i) {
+    exact[i] = parts.*kExactParts[i];
+    std::int64_t& rounded = out.*kRoundedParts[i];
+    rounded = whole(exact[i]);
+    losses[i] = exact[i] - static_cast<double>(rounded);
+    order[i] = i;
+  }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return losses[a] > losses[b]; });
   std::int64_t missing = minus(change_ns, out.sum());
-  for (std::size_t i = 0; i < kParts && missing > 0 && losses[order[i]] > 0; ++i, --missing)
-    *rounded[order[i]] = plus(*rounded[order[i]], 1);
+  for (std::size_t i = 0; i < kParts && missing > 0 && losses[order[i]] > 0; ++i, --missing) {
+    std::int64_t& part = out.*kRoundedParts[order[i]];
+    part = plus(part, 1);
+  }
   // What rounding of the two times themselves, or of numbers that a double cannot hold, leaves: to the largest.
   if (missing != 0) {
     const auto largest =
         std::max_element(exact.begin(), exact.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-    std::int64_t& part = *rounded[static_cast<std::size_t>(largest - exact.begin())];
+    std::int64_t& part = out.*kRoundedParts[static_cast<std::size_t>(largest - exact.begin())];
     part = plus(part, missing);
   }
   return out;
