@@ -132,13 +132,9 @@ std::string class_of_bytes(const Record& record, const Figures& ours, std::uint6
   return "";
 }
 
-}  // namespace
-
-TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known reason", "[analysis][data]") {
-  if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
-  std::map<std::string, int> classes;
-  std::map<std::string, int> rows;
-  int equal_bytes = 0;
+/// Calls `use(kind, record, ours)` for each row that TraceLens computed of operators of these kinds.
+template <typename Use>
+void for_each_row(const std::vector<std::string>& kinds, Use use) {
   for (const std::string trace :
        {"h100_Qwen_Qwen1.5-0.5B-Chat", "h100_gaunernst_bert-small-uncased", "mi300_gaunernst_bert-small-uncased",
         "torch_compile_triton", "vllm_decode_fullgraph_exec_mi300"}) {
@@ -147,7 +143,7 @@ TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known
     const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"), load);
     REQUIRE(timeline);
     const std::set<Call> calls = calls_of(*timeline);
-    for (const std::string kind : {"GEMM", "SDPA_fwd", "CONV_fwd", "InferenceAttention_fwd"}) {
+    for (const std::string& kind : kinds) {
       const std::string path = shared_file("data/tracelens/" + trace + "/" + kind + ".csv");
       if (path.empty()) continue;
       for (const Record& record : csv_records(read_file(path))) {
@@ -155,20 +151,32 @@ TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known
         CAPTURE(trace, kind, call.name, call.shapes, call.types, call.values);
         // Of vLLM TraceLens looked into the trace of the capture too, from which this one replays graphs.
         CHECK((calls.count(call) != 0 || trace.starts_with("vllm")));
-        const Figures ours = figures_of(call);
-        const std::uint64_t flops = number(record, "GFLOPS_first", 1e9);
-        const std::uint64_t bytes = number(record, "Data Moved (MB)_first", 1024 * 1024);
-        CAPTURE(flops, ours.flops.value_or(0), bytes, ours.bytes);
-        const std::string why = class_of(record, ours, flops);
-        CHECK_FALSE(why.empty());
-        ++classes[why];
-        ++rows[kind];
-        if (why == "not PyTorch's operator") continue;
-        CHECK(ours.bytes == bytes);
-        ++equal_bytes;
+        use(kind, record, figures_of(call));
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("FLOPs and bytes of real traces are TraceLens's, or differ for a known reason", "[analysis][data]") {
+  if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
+  std::map<std::string, int> classes;
+  std::map<std::string, int> rows;
+  int equal_bytes = 0;
+  for_each_row({"GEMM", "SDPA_fwd", "CONV_fwd", "InferenceAttention_fwd"},
+               [&](const std::string& kind, const Record& record, const Figures& ours) {
+                 const std::uint64_t flops = number(record, "GFLOPS_first", 1e9);
+                 const std::uint64_t bytes = number(record, "Data Moved (MB)_first", 1024 * 1024);
+                 CAPTURE(flops, ours.flops.value_or(0), bytes, ours.bytes);
+                 const std::string why = class_of(record, ours, flops);
+                 CHECK_FALSE(why.empty());
+                 ++classes[why];
+                 ++rows[kind];
+                 if (why == "not PyTorch's operator") return;
+                 CHECK(ours.bytes == bytes);
+                 ++equal_bytes;
+               });
   CHECK(rows == std::map<std::string, int>{{"GEMM", 24}, {"InferenceAttention_fwd", 2}, {"SDPA_fwd", 4}});
   CHECK(classes == std::map<std::string, int>{
                        {"bias counted", 12}, {"diagonal halved", 1}, {"equal", 11}, {"not PyTorch's operator", 6}});
@@ -180,31 +188,15 @@ TEST_CASE("bytes of operators that are a matter of memory are TraceLens's, or di
   if (shared_file("data/tracelens").empty()) RANGEFINDER_SKIP("no figures of TraceLens (RANGEFINDER_SHARED)");
   using Classes = std::map<std::string, int>;
   std::map<std::string, Classes> tables;
-  for (const std::string trace :
-       {"h100_Qwen_Qwen1.5-0.5B-Chat", "h100_gaunernst_bert-small-uncased", "mi300_gaunernst_bert-small-uncased",
-        "torch_compile_triton", "vllm_decode_fullgraph_exec_mi300"}) {
-    LoadOptions load;
-    load.operator_inputs = true;
-    const Result<Timeline> timeline = load_timeline(shared_file("data/kineto/" + trace + ".json.gz"), load);
-    REQUIRE(timeline);
-    const std::set<Call> calls = calls_of(*timeline);
-    for (const std::string kind :
-         {"UnaryElementwise", "BinaryElementwise", "Normalization", "RMSNorm_fwd", "Reduce_fwd", "MoE_unfused_fwd"}) {
-      const std::string path = shared_file("data/tracelens/" + trace + "/" + kind + ".csv");
-      if (path.empty()) continue;
-      for (const Record& record : csv_records(read_file(path))) {
-        const Call call = call_of(record);
-        CAPTURE(trace, kind, call.name, call.shapes, call.types, call.values);
-        CHECK((calls.count(call) != 0 || trace.starts_with("vllm")));
-        const Figures ours = figures_of(call);
+  for_each_row(
+      {"UnaryElementwise", "BinaryElementwise", "Normalization", "RMSNorm_fwd", "Reduce_fwd", "MoE_unfused_fwd"},
+      [&](const std::string& kind, const Record& record, const Figures& ours) {
         const std::uint64_t bytes = number(record, "Data Moved (MB)_first", 1024 * 1024);
         CAPTURE(bytes, ours.bytes);
         const std::string why = class_of_bytes(record, ours, bytes);
         CHECK_FALSE(why.empty());
         ++tables[kind][why];
-      }
-    }
-  }
+      });
   for (const auto& [kind, classes] : tables) {
     int rows = 0;
     for (const auto& [why, count] : classes) rows += count;

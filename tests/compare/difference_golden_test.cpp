@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Real traces compared with each other, as text line by line.
 #include "compare/difference.hpp"
+#include "compare/written.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/shared_data.hpp"
@@ -14,6 +15,7 @@
 
 using namespace rangefinder;
 using rangefinder::testing::shared_file;
+using rangefinder::testing::written;
 
 namespace {
 
@@ -26,17 +28,6 @@ RunDifference difference_of(const std::string& baseline, const std::string& cand
   return std::move(*found);
 }
 
-std::string text_of(const RunDifference& difference, DiffFormat format) {
-  std::string text;
-  DiffTextOptions options;
-  options.format = format;
-  REQUIRE(write_difference(difference, options, [&](std::string_view piece) {
-            text += piece;
-            return true;
-          }).ok());
-  return text;
-}
-
 void check_pair(const char* golden, const char* baseline, const char* candidate) {
   const std::string before = shared_file(baseline), after = shared_file(candidate);
   if (before.empty() || after.empty()) {
@@ -44,9 +35,9 @@ void check_pair(const char* golden, const char* baseline, const char* candidate)
     return;
   }
   const RunDifference found = difference_of(before, after);
-  rangefinder::testing::require_golden(std::string("compare/") + golden + ".txt", text_of(found, DiffFormat::kText));
-  rangefinder::testing::require_golden(std::string("compare/") + golden + ".md", text_of(found, DiffFormat::kMarkdown));
-  rangefinder::testing::require_golden(std::string("compare/") + golden + ".csv", text_of(found, DiffFormat::kCsv));
+  rangefinder::testing::require_golden(std::string("compare/") + golden + ".txt", written(found, DiffFormat::kText));
+  rangefinder::testing::require_golden(std::string("compare/") + golden + ".md", written(found, DiffFormat::kMarkdown));
+  rangefinder::testing::require_golden(std::string("compare/") + golden + ".csv", written(found, DiffFormat::kCsv));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "compare/difference.hpp"
 
 #include "compare/random_run.hpp"
+#include "compare/written.hpp"
 #include "support/catch.hpp"
 #include "support/json_value.hpp"
 #include "support/seed.hpp"
@@ -16,6 +17,7 @@
 
 using namespace rangefinder;
 using rangefinder::testing::TimelineBuilder;
+using rangefinder::testing::written;
 
 namespace {
 
@@ -30,17 +32,6 @@ const TimeDifference& row(const RunDifference& difference, DifferenceBy by, cons
   throw std::invalid_argument("no row " + name);
 }
 const TimeDifference& row(RunDifference&& difference, DifferenceBy by, const std::string& name) = delete;
-
-std::string written(const RunDifference& difference, DiffFormat format) {
-  std::string text;
-  DiffTextOptions options;
-  options.format = format;
-  REQUIRE(write_difference(difference, options, [&](std::string_view piece) {
-            text += piece;
-            return true;
-          }).ok());
-  return text;
-}
 
 /// A step of 100 ns: the host launches at 10 and 20, the device works from 30 on.
 TimelineBuilder step_with(std::int64_t first_ns, std::int64_t second_ns,

@@ -3,6 +3,7 @@
 
 #include "compare/metric_changes.hpp"
 #include "compare/synthetic_runs.hpp"
+#include "compare/written.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
@@ -24,18 +25,6 @@ Result<GateResult> judged(const Runs& baseline, const Runs& candidate, const std
   std::vector<GateRule> parsed;
   for (const std::string& rule : rules) parsed.push_back(parse_gate_rule(rule).value());
   return judge_runs(baseline, candidate, parsed, false, options);
-}
-
-std::string written(const GateResult& result, GateFormat format) {
-  std::string text;
-  GateTextOptions options;
-  options.format = format;
-  const Status status = write_gate(result, options, [&](std::string_view part) {
-    text += part;
-    return true;
-  });
-  CHECK(status.ok());
-  return text;
 }
 
 SyntheticRun with_slow_path(double factor) {
