@@ -29,4 +29,16 @@ ComparedSide compared_side(std::span<const Run> runs) {
   return side;
 }
 
+void append_json(std::string& out, const ComparedSide& side, const base::JsonStyle& style) {
+  out += '{';
+  base::JsonWriter(out, style)
+      .texts("runs", side.runs)
+      .number("steps", side.steps)
+      .number("warm_up_steps", side.warm_up)
+      .texts("devices", side.devices)
+      .text("cpu", side.cpu)
+      .text("driver", side.driver);
+  out += '}';
+}
+
 }  // namespace rangefinder::compare

@@ -1,82 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The result of a gate for programs: JSON, and the XML of JUnit.
+#include "base/json_writer.hpp"
 #include "base/markup.hpp"
-#include "base/text.hpp"
+#include "compare/compared_side.hpp"
 #include "compare/gate_report.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <iterator>
-#include <string_view>
+#include <cstddef>
+#include <string>
 
 namespace rangefinder::compare {
 namespace {
 
 constexpr int kSchemaVersion = 1;
 
-/// The shortest text that reads as the same number; null for what is not finite.
-std::string number_text(double value) {
-  if (!std::isfinite(value)) return "null";
-  char buffer[32];
-  const auto written = std::to_chars(std::begin(buffer), std::end(buffer), value);
-  return {std::begin(buffer), written.ptr};
-}
-
-/// Members of a JSON object.
-class Members {
- public:
-  explicit Members(std::string& out) : out_(out) { out_ += '{'; }
-  Members& text(std::string_view key, std::string_view value) {
-    name(key);
-    base::append_json_string(out_, value);
-    return *this;
-  }
-  Members& json(std::string_view key, std::string_view value) {
-    name(key);
-    out_ += value;
-    return *this;
-  }
-  Members& number(std::string_view key, double value) { return json(key, number_text(value)); }
-  void end() { out_ += '}'; }
-
- private:
-  void name(std::string_view key) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    base::append_json_string(out_, key);
-    out_ += ':';
-  }
-
-  std::string& out_;
-  bool first_ = true;
-};
-
-std::string json_of(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& text : texts) {
-    if (out.size() > 1) out += ',';
-    base::append_json_string(out, text);
-  }
-  return out + "]";
-}
-
-std::string json_of(const ComparedSide& side) {
-  std::string out;
-  Members(out)
-      .json("runs", json_of(side.runs))
-      .json("steps", std::to_string(side.steps))
-      .json("warm_up_steps", std::to_string(side.warm_up))
-      .json("devices", json_of(side.devices))
-      .text("cpu", side.cpu)
-      .text("driver", side.driver)
-      .end();
-  return out;
-}
-
-std::string json_of(const GateCheck& check) {
-  std::string out;
-  Members(out)
+void append_json(std::string& out, const GateCheck& check) {
+  out += '{';
+  base::JsonWriter(out)
       .text("verdict", to_string(check.verdict))
       .text("rule", check.rule)
       .text("metric", check.metric)
@@ -84,34 +24,31 @@ std::string json_of(const GateCheck& check) {
       .text("unit", check.unit)
       .number("baseline", check.baseline)
       .number("candidate", check.candidate)
-      .json("is_share", check.is_share ? "true" : "false")
+      .boolean("is_share", check.is_share)
       .number("limit", check.limit)
       .number("change", check.change)
       .number("change_low", check.change_low)
       .number("change_high", check.change_high)
-      .text("reason", check.reason)
-      .end();
-  return out;
+      .text("reason", check.reason);
+  out += '}';
 }
 
 }  // namespace
 
 std::string gate_json(const GateResult& result) {
-  std::string checks = "[";
-  for (const GateCheck& check : result.checks) {
-    if (checks.size() > 1) checks += ',';
-    checks += json_of(check);
+  std::string out = "{";
+  base::JsonWriter members(out);
+  members.number("schema_version", kSchemaVersion).text("verdict", to_string(result.verdict));
+  append_json(members.key("baseline"), result.baseline);
+  append_json(members.key("candidate"), result.candidate);
+  members.key("checks") += '[';
+  for (std::size_t i = 0; i < result.checks.size(); ++i) {
+    if (i != 0) out += ',';
+    append_json(out, result.checks[i]);
   }
-  std::string out;
-  Members(out)
-      .json("schema_version", std::to_string(kSchemaVersion))
-      .text("verdict", to_string(result.verdict))
-      .json("baseline", json_of(result.baseline))
-      .json("candidate", json_of(result.candidate))
-      .json("checks", checks + "]")
-      .json("notes", json_of(result.notes))
-      .end();
-  return out + "\n";
+  out += ']';
+  members.texts("notes", result.notes);
+  return out + "}\n";
 }
 
 std::string gate_junit(const GateResult& result) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/colour.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
+#include "compare/compared_side.hpp"
 #include "compare/difference.hpp"
 #include "compare/difference_tables.hpp"
 #include "compare/load_runs.hpp"
@@ -15,8 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -115,41 +115,6 @@ std::string markdown_of(const RunDifference& difference, const DiffTextOptions& 
 
 // ---- JSON
 
-void append_member(std::string& out, std::string_view key, std::string_view text) {
-  base::append_json_string(out, key);
-  out += ": ";
-  base::append_json_string(out, text);
-}
-
-void append_strings(std::string& out, const std::vector<std::string>& texts) {
-  out += '[';
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (i != 0) out += ", ";
-    base::append_json_string(out, texts[i]);
-  }
-  out += ']';
-}
-
-void append_side(std::string& out, const ComparedSide& side) {
-  out += "{\"runs\": ";
-  append_strings(out, side.runs);
-  out += ", \"steps\": " + std::to_string(side.steps) + ", \"warm_up_steps\": " + std::to_string(side.warm_up) +
-         ", \"devices\": ";
-  append_strings(out, side.devices);
-  out += ", ";
-  append_member(out, "cpu", side.cpu);
-  out += ", ";
-  append_member(out, "driver", side.driver);
-  out += '}';
-}
-
-/// Whole numbers without decimals, others as short as they read back.
-std::string number_text(double value) {
-  char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
-  return std::string(text, end);
-}
-
 std::string_view unit_text(FigureUnit unit) noexcept {
   switch (unit) {
     case FigureUnit::kNanoseconds:
@@ -164,36 +129,44 @@ std::string_view unit_text(FigureUnit unit) noexcept {
   return "";
 }
 
-void append_memory(std::string& out, const std::vector<MemoryDifference>& memory) {
-  out += "\"memory\": [";
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    out += i == 0 ? "\n    {" : ",\n    {";
-    append_member(out, "by", memory[i].by == DifferenceBy::kOperator ? "operator" : "range");
-    out += ", ";
-    append_member(out, "name", memory[i].name);
-    out += ", \"baseline_bytes\": " + std::to_string(memory[i].baseline_bytes) +
-           ", \"candidate_bytes\": " + std::to_string(memory[i].candidate_bytes) + "}";
+void append_json(std::string& out, const FigureDifference& figure) {
+  out += '{';
+  base::JsonWriter(out, base::kSpacedJson)
+      .text("name", figure.name)
+      .text("unit", unit_text(figure.unit))
+      .number("baseline", figure.baseline)
+      .number("candidate", figure.candidate);
+  out += '}';
+}
+
+void append_json(std::string& out, const MemoryDifference& memory) {
+  out += '{';
+  base::JsonWriter(out, base::kSpacedJson)
+      .text("by", memory.by == DifferenceBy::kOperator ? "operator" : "range")
+      .text("name", memory.name)
+      .number("baseline_bytes", memory.baseline_bytes)
+      .number("candidate_bytes", memory.candidate_bytes);
+  out += '}';
+}
+
+/// A line each.
+template <typename Row>
+void append_rows(std::string& out, const std::vector<Row>& rows) {
+  out += '[';
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += i == 0 ? "\n    " : ",\n    ";
+    append_json(out, rows[i]);
   }
   out += ']';
 }
 
 std::string json_members(const RunDifference& difference) {
-  std::string out = "\"baseline\": ";
-  append_side(out, difference.baseline);
-  out += ",\n  \"candidate\": ";
-  append_side(out, difference.candidate);
-  out += ",\n  \"figures\": [";
-  for (std::size_t i = 0; i < difference.figures.size(); ++i) {
-    const FigureDifference& figure = difference.figures[i];
-    out += i == 0 ? "\n    {" : ",\n    {";
-    append_member(out, "name", figure.name);
-    out += ", ";
-    append_member(out, "unit", unit_text(figure.unit));
-    out +=
-        ", \"baseline\": " + number_text(figure.baseline) + ", \"candidate\": " + number_text(figure.candidate) + "}";
-  }
-  out += "],\n  ";
-  append_memory(out, difference.memory);
+  std::string out;
+  base::JsonWriter members(out, {",\n  ", ": "});
+  compare::append_json(members.key("baseline"), difference.baseline, base::kSpacedJson);
+  compare::append_json(members.key("candidate"), difference.candidate, base::kSpacedJson);
+  append_rows(members.key("figures"), difference.figures);
+  append_rows(members.key("memory"), difference.memory);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/document.hpp"
 
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "exporter/chrome/clean_json.hpp"
 
@@ -13,36 +14,8 @@
 namespace rangefinder::chrome {
 namespace {
 
-/// Builds the members of an object in a string.
-class Members {
- public:
-  explicit Members(std::string& out, std::string_view separator = ",") : out_(out), separator_(separator) {}
-
-  std::string& key(std::string_view key) {
-    if (!first_) out_ += separator_;
-    first_ = false;
-    append_quoted(out_, key);
-    out_ += ": ";
-    return out_;
-  }
-  void number(std::string_view name, std::uint64_t value) { key(name) += std::to_string(value); }
-  void signed_number(std::string_view name, std::int64_t value) { key(name) += std::to_string(value); }
-  void text(std::string_view name, std::string_view value) { append_quoted(key(name), value); }
-  void boolean(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
-  void texts(std::string_view name, const std::vector<std::string>& values) {
-    key(name) += '[';
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) out_ += ", ";
-      append_quoted(out_, values[i]);
-    }
-    out_ += ']';
-  }
-
- private:
-  std::string& out_;
-  std::string_view separator_;
-  bool first_ = true;
-};
+constexpr base::JsonStyle kInALine{", ", ": ", append_quoted};
+constexpr base::JsonStyle kALineEach{",\n", ": ", append_quoted};
 
 struct DeviceColumn {
   std::string_view key;
@@ -69,7 +42,7 @@ constexpr DeviceColumn kDeviceColumns[] = {
 
 void append_device(std::string& out, const DeviceInfo& device) {
   out += '{';
-  Members members(out, ", ");
+  base::JsonWriter members(out, kInALine);
   members.number("id", device.id);
   members.text("name", device.name);
   if (device.compute_major != 0) {
@@ -91,7 +64,7 @@ void append_spaced(std::string& out, std::string_view object) {
     return;
   }
   out += '{';
-  Members spaced(out, ", ");
+  base::JsonWriter spaced(out, kInALine);
   for (const RawMember& member : members) append_clean_value(spaced.key(member.key), member.value);
   out += '}';
 }
@@ -106,7 +79,7 @@ bool is_written_anew(std::string_view key) noexcept {
 }
 
 /// The members of the input's document, each key once. True when distributedInfo is among them.
-bool append_members(Members& document, const DocumentFacts& facts, ExportNotes& export_notes) {
+bool append_members(base::JsonWriter& document, const DocumentFacts& facts, ExportNotes& export_notes) {
   const bool again =
       std::any_of(facts.members.begin(), facts.members.end(), [](const auto& m) { return m.first == kOurs; });
   std::set<std::string_view> seen;
@@ -132,7 +105,7 @@ bool append_members(Members& document, const DocumentFacts& facts, ExportNotes& 
 
 void append_health(std::string& out, const CaptureHealth& health) {
   out += '{';
-  Members members(out, ", ");
+  base::JsonWriter members(out, kInALine);
   members.boolean("complete", health.complete());
   for (const CaptureHealth::Entry& entry : health.entries()) {
     if (entry.count != 0) members.number(entry.name, entry.count);
@@ -142,7 +115,7 @@ void append_health(std::string& out, const CaptureHealth& health) {
 
 void append_account(std::string& out, const Account& account) {
   out += '{';
-  Members members(out, ", ");
+  base::JsonWriter members(out, kInALine);
   const auto part = [&](std::string_view name, const Account::Part& value) {
     members.key(name) += "{\"gpu_ops\": " + std::to_string(value.gpu_ops) +
                          ", \"gpu_sum_ns\": " + std::to_string(value.gpu_sum_ns) + "}";
@@ -160,7 +133,7 @@ void append_account(std::string& out, const Account& account) {
 void write_document_begin(TextOutput& out, const DocumentFacts& facts, const TimeBase& base,
                           ExportNotes& export_notes) {
   std::string text = "{\n";
-  Members document(text, ",\n");
+  base::JsonWriter document(text, kALineEach);
   document.number("schemaVersion", 1);
   std::string& devices = document.key("deviceProperties");
   devices += '[';
@@ -177,7 +150,7 @@ void write_document_begin(TextOutput& out, const DocumentFacts& facts, const Tim
     info += '}';
   }
   document.text("displayTimeUnit", "ns");  // by "ms" chrome://tracing compares whole microseconds
-  if (base.wall_ns()) document.signed_number("baseTimeNanoseconds", *base.wall_ns());
+  if (base.wall_ns()) document.number("baseTimeNanoseconds", *base.wall_ns());
   document.key("traceEvents") += '[';
   out.text(text);
 }
@@ -185,18 +158,18 @@ void write_document_begin(TextOutput& out, const DocumentFacts& facts, const Tim
 void write_document_end(TextOutput& out, const DocumentFacts& facts, const DocumentEnd& end,
                         const ExportNotes& export_notes) {
   std::string text = "\n],\n";
-  Members document(text, ",\n");
+  base::JsonWriter document(text, kALineEach);
   document.text("traceName", facts.trace_name + (facts.simulated ? " (" + std::string(kSimulatedText) + ")" : ""));
   document.key(kOurs) += "{\n";
-  Members own(text, ",\n");
+  base::JsonWriter own(text, kALineEach);
   own.text("version", RANGEFINDER_VERSION);
   own.boolean("simulated", facts.simulated);
   for (const auto& [key, value] : facts.own) own.key(key) += value;
   append_health(own.key("health"), end.health);
-  own.signed_number("clock_error_ns", end.clock_error_ns);
+  own.number("clock_error_ns", end.clock_error_ns);
   if (end.account != nullptr) append_account(own.key("device_time"), *end.account);
-  own.texts("notes", end.notes);
-  own.texts("export", export_notes.texts());
+  base::append_json_list(own.key("notes"), end.notes, kInALine);
+  base::append_json_list(own.key("export"), export_notes.texts(), kInALine);
   text += "}\n}\n";
   out.text(text);
 }
