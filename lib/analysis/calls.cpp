@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/calls.hpp"
 
+#include "base/descending.hpp"
+
 #include <algorithm>
 #include <tuple>
 
@@ -42,8 +44,8 @@ std::vector<CallIndex> outermost_calls(const Timeline& timeline) {
   for (CallIndex call{0}; call < calls.size(); ++call)
     if (calls.thread[call] < timeline.threads.size()) order.push_back(call);
   std::sort(order.begin(), order.end(), [&](CallIndex a, CallIndex b) {
-    return std::tuple(calls.thread[a], calls.begin_ns[a], -calls.end_ns[a], a) <
-           std::tuple(calls.thread[b], calls.begin_ns[b], -calls.end_ns[b], b);
+    return std::tuple(calls.thread[a], calls.begin_ns[a], base::Descending{calls.end_ns[a]}, a) <
+           std::tuple(calls.thread[b], calls.begin_ns[b], base::Descending{calls.end_ns[b]}, b);
   });
   std::vector<CallIndex> outermost;
   for (const CallIndex call : order) {

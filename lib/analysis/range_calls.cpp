@@ -4,6 +4,7 @@
 #include "analysis/calls.hpp"
 #include "analysis/range_at.hpp"
 #include "analysis/range_forest.hpp"
+#include "base/descending.hpp"
 #include "projection/flat_map.hpp"
 
 #include <algorithm>
@@ -194,7 +195,8 @@ void sort_by_time(std::vector<RangeCalls>& rows, std::uint32_t names) {
   for (const RangeCalls& row : rows) of_range[place(row)] += row.inclusive_ns;
   std::sort(rows.begin(), rows.end(), [&](const RangeCalls& a, const RangeCalls& b) {
     const auto rank = [&](const RangeCalls& row) {
-      return std::tuple(-of_range[place(row)], place(row), -row.inclusive_ns, row.call);
+      return std::tuple(base::Descending{of_range[place(row)]}, place(row), base::Descending{row.inclusive_ns},
+                        row.call);
     };
     return rank(a) < rank(b);
   });

@@ -3,6 +3,7 @@
 
 #include "analysis/device_states.hpp"
 #include "analysis/range_forest.hpp"
+#include "base/descending.hpp"
 #include "projection/figures.hpp"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ std::vector<ThreadTimes> thread_times(const Timeline& timeline, const Projection
   std::erase_if(threads, [](const ThreadTimes& times) { return times.idle_ns == times.recorded_ns && !times.cpu_ns; });
   std::stable_sort(threads.begin(), threads.end(), [&](const ThreadTimes& a, const ThreadTimes& b) {
     const auto process = [&](const ThreadTimes& times) { return timeline.threads[times.thread].process; };
-    return std::pair(process(a), -a.running_ns()) < std::pair(process(b), -b.running_ns());
+    return std::pair(process(a), base::Descending{a.running_ns()}) <
+           std::pair(process(b), base::Descending{b.running_ns()});
   });
   return threads;
 }

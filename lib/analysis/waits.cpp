@@ -3,6 +3,7 @@
 
 #include "analysis/calls.hpp"
 #include "analysis/spans.hpp"
+#include "base/descending.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -131,8 +132,9 @@ void add_unrecorded(const Timeline& timeline, std::vector<Wait>& waits) {
     if (reason || recorded[call]) waiting.emplace_back(call, reason.value_or(WaitReason::kUnknown));
   }
   std::sort(waiting.begin(), waiting.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(calls.thread[a.first], calls.begin_ns[a.first], -calls.end_ns[a.first], a.first) <
-           std::tuple(calls.thread[b.first], calls.begin_ns[b.first], -calls.end_ns[b.first], b.first);
+    return std::tuple(calls.thread[a.first], calls.begin_ns[a.first], base::Descending{calls.end_ns[a.first]},
+                      a.first) <
+           std::tuple(calls.thread[b.first], calls.begin_ns[b.first], base::Descending{calls.end_ns[b.first]}, b.first);
   });
   const std::vector<DeviceIndex> devices = only_devices(timeline);
   const std::vector<ActivityIndex> copies = copies_of_calls(timeline);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/host_samples.hpp"
 
+#include "base/descending.hpp"
 #include "bench/symbolizer.hpp"
 
 #include <algorithm>
@@ -63,7 +64,8 @@ class OpenRanges {
     }
     for (auto& [id, thread] : threads_) {
       std::sort(thread.all.begin(), thread.all.end(), [&](RangeIndex a, RangeIndex b) {
-        return std::pair(ranges_.begin_ns[a], -ranges_.end_ns[a]) < std::pair(ranges_.begin_ns[b], -ranges_.end_ns[b]);
+        return std::pair(ranges_.begin_ns[a], base::Descending{ranges_.end_ns[a]}) <
+               std::pair(ranges_.begin_ns[b], base::Descending{ranges_.end_ns[b]});
       });
     }
   }

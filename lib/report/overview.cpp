@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/overview.hpp"
 
+#include "base/descending.hpp"
 #include "base/text.hpp"
 #include "report/short_names.hpp"
 #include "report/units.hpp"
@@ -30,7 +31,7 @@ void add_largest(Overview& overview, const OverviewSource& source) {
   std::iota(order.begin(), order.end(), 0u);
   const auto shown = order.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, order.size()));
   std::partial_sort(order.begin(), shown, order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(-self(groups[a]), a) < std::pair(-self(groups[b]), b);
+    return std::pair(base::Descending{self(groups[a])}, a) < std::pair(base::Descending{self(groups[b])}, b);
   });
   for (auto at = order.begin(); at != shown && self(groups[*at]) > 0; ++at) {
     const RangeGroup& group = groups[*at];

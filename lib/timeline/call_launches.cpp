@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/call_launches.hpp"
 
+#include "base/descending.hpp"
 #include "base/id_hash.hpp"
 
 #include <rangefinder/detail/cells.hpp>
@@ -64,7 +65,9 @@ class Join {
 
   bool encloses(CallIndex outer, CallIndex inner) const {
     const CallTable& calls = timeline_.calls;
-    const auto rank = [&](CallIndex call) { return std::tuple(calls.begin_ns[call], -calls.end_ns[call], call); };
+    const auto rank = [&](CallIndex call) {
+      return std::tuple(calls.begin_ns[call], base::Descending{calls.end_ns[call]}, call);
+    };
     return rank(outer) < rank(inner);
   }
 

@@ -2,6 +2,7 @@
 #include "analysis/critical_path/thread_frames.hpp"
 
 #include "analysis/critical_path/graph.hpp"
+#include "base/descending.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -35,7 +36,8 @@ ThreadFrames::ThreadFrames(const Timeline& timeline) : timeline_(timeline), firs
   for_each([&](ThreadIndex thread, std::uint32_t id) { ids_[next[thread]++] = id; });
   const auto outer_first = [this](std::uint32_t a, std::uint32_t b) {
     const Frame one = frame_of(a), other = frame_of(b);
-    return std::tuple(one.begin_ns, -one.end_ns, a) < std::tuple(other.begin_ns, -other.end_ns, b);
+    return std::tuple(one.begin_ns, base::Descending{one.end_ns}, a) <
+           std::tuple(other.begin_ns, base::Descending{other.end_ns}, b);
   };
   for (std::size_t thread = 0; thread + 1 < first_.size(); ++thread) {
     const auto from = ids_.begin() + static_cast<std::ptrdiff_t>(first_[thread]);

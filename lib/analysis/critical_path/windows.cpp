@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/critical_path/windows.hpp"
 
+#include "base/descending.hpp"
 #include "projection/flat_map.hpp"
 
 #include <algorithm>
@@ -87,7 +88,8 @@ std::vector<HostStretch> runs_of(const Timeline& timeline, StringId name) {
     if (begin < end) runs.push_back({ranges.thread[row], begin, end, row});
   }
   std::sort(runs.begin(), runs.end(), [](const HostStretch& a, const HostStretch& b) {
-    return std::tuple(a.thread, a.begin_ns, -a.end_ns) < std::tuple(b.thread, b.begin_ns, -b.end_ns);
+    return std::tuple(a.thread, a.begin_ns, base::Descending{a.end_ns}) <
+           std::tuple(b.thread, b.begin_ns, base::Descending{b.end_ns});
   });
   std::size_t kept = 0;
   for (const HostStretch& run : runs)

@@ -3,6 +3,7 @@
 
 #include "analysis/nsight/containment.hpp"
 #include "analysis/nsight/projection.hpp"
+#include "base/descending.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -101,8 +102,8 @@ std::vector<SumRow> CudaSums::rows() const {
     rows.push_back({static_cast<Category>(group.kind), group.name, {}});
   samples_.fill(rows, &SumRow::spread);
   std::sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) {
-    return std::tuple(-a.spread.total, labels_.text(a.name), a.category) <
-           std::tuple(-b.spread.total, labels_.text(b.name), b.category);
+    return std::tuple(base::Descending{a.spread.total}, labels_.text(a.name), a.category) <
+           std::tuple(base::Descending{b.spread.total}, labels_.text(b.name), b.category);
   });
   return rows;
 }

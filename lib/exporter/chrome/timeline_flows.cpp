@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/timeline_flows.hpp"
 
+#include "base/descending.hpp"
 #include "exporter/chrome/flow_writer.hpp"
 
 #include <algorithm>
@@ -101,8 +102,8 @@ class Flows {
       if (ranges.style[range] == RangeStyle::kScoped && (ranges.flags[range] & kEndedElsewhere) == 0)
         out.push_back(range);
     std::sort(out.begin(), out.end(), [&](RangeIndex a, RangeIndex b) {
-      return std::tuple(ranges.thread[a], ranges.begin_ns[a], -ranges.end_ns[a], a) <
-             std::tuple(ranges.thread[b], ranges.begin_ns[b], -ranges.end_ns[b], b);
+      return std::tuple(ranges.thread[a], ranges.begin_ns[a], base::Descending{ranges.end_ns[a]}, a) <
+             std::tuple(ranges.thread[b], ranges.begin_ns[b], base::Descending{ranges.end_ns[b]}, b);
     });
     return out;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Hardware counters of ranges, and samples of devices' counters.
+#include "base/descending.hpp"
 #include "importer/capture/capture_loader.hpp"
 
 #include <algorithm>
@@ -41,8 +42,8 @@ void CaptureLoader::add_range_metrics() {
   }
   // Of ranges that began at the same time, the inner one is the later row or the shorter one.
   const auto before = [&](RangeIndex a, RangeIndex b) {
-    return std::tuple_cat(key(a), std::tuple(-ranges.end_ns[a], a)) <
-           std::tuple_cat(key(b), std::tuple(-ranges.end_ns[b], b));
+    return std::tuple_cat(key(a), std::tuple(base::Descending{ranges.end_ns[a]}, a)) <
+           std::tuple_cat(key(b), std::tuple(base::Descending{ranges.end_ns[b]}, b));
   };
   if (!std::is_sorted(sorted.begin(), sorted.end(), before)) std::sort(sorted.begin(), sorted.end(), before);
   RangeMetricTable& table = out_.range_metrics;

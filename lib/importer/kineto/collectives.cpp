@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/collectives.hpp"
 
+#include "base/descending.hpp"
 #include "base/scaled_decimal.hpp"
 #include "importer/kineto/json_text.hpp"
 #include "timeline/collectives.hpp"
@@ -274,8 +275,8 @@ void Collectives::append(const Told& outer, const CollectiveFacts& facts) {
 /// counts most. One that stands alone and does not say what it is, is no collective (a wait, in torch before 2.2).
 void Collectives::add_calls() {
   std::stable_sort(told_.begin(), told_.end(), [](const Told& a, const Told& b) {
-    return std::tuple(std::uint32_t{a.thread}, a.begin_ns, -a.end_ns) <
-           std::tuple(std::uint32_t{b.thread}, b.begin_ns, -b.end_ns);
+    return std::tuple(std::uint32_t{a.thread}, a.begin_ns, base::Descending{a.end_ns}) <
+           std::tuple(std::uint32_t{b.thread}, b.begin_ns, base::Descending{b.end_ns});
   });
   for (std::size_t first = 0; first < told_.size();) {
     const Told& outer = told_[first];

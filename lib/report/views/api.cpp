@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/descending.hpp"
 #include "report/view.hpp"
 #include "report/views/call_totals.hpp"
 #include "report/views/common_columns.hpp"
@@ -57,8 +58,8 @@ Table CallTotals::table(const Timeline& timeline) const {
   using Row = Group;
   std::vector<Row> groups = groups_;
   std::sort(groups.begin(), groups.end(), [&](const Row& a, const Row& b) {
-    return std::tuple(-a.total, timeline.text(a.name), a.domain) <
-           std::tuple(-b.total, timeline.text(b.name), b.domain);
+    return std::tuple(base::Descending{a.total}, timeline.text(a.name), a.domain) <
+           std::tuple(base::Descending{b.total}, timeline.text(b.name), b.domain);
   });
   std::int64_t whole = 0;
   for (const Row& row : groups) whole += row.total;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/views/operation_totals.hpp"
 
+#include "base/descending.hpp"
 #include "report/columns.hpp"
 #include "report/views/common_columns.hpp"
 
@@ -40,7 +41,8 @@ std::vector<const OperationTotals::Group*> OperationTotals::in_order(const Timel
   std::vector<const Group*> order;
   for (const Group& group : groups_) order.push_back(&group);
   std::sort(order.begin(), order.end(), [&](const Group* a, const Group* b) {
-    return std::pair(-a->total, timeline.text(a->name)) < std::pair(-b->total, timeline.text(b->name));
+    return std::pair(base::Descending{a->total}, timeline.text(a->name)) <
+           std::pair(base::Descending{b->total}, timeline.text(b->name));
   });
   return order;
 }

@@ -2,6 +2,7 @@
 #include "analysis/pass_split.hpp"
 #include "analysis/payloads.hpp"
 #include "analysis/range_rollup.hpp"
+#include "base/descending.hpp"
 #include "base/text.hpp"
 #include "report/range_report.hpp"
 #include "report/view.hpp"
@@ -118,7 +119,8 @@ std::vector<std::uint32_t> order_of_names(const RangeGroups& groups) {
   std::iota(order.begin(), order.end(), 0u);
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     const auto rank = [&](std::uint32_t group) {
-      return std::tuple(-groups[group].inclusive.gpu_busy_ns, -groups[group].host_ns, group);
+      return std::tuple(base::Descending{groups[group].inclusive.gpu_busy_ns}, base::Descending{groups[group].host_ns},
+                        group);
     };
     return rank(a) < rank(b);
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/unattributed.hpp"
 
+#include "base/descending.hpp"
 #include "projection/figures.hpp"
 #include "projection/project.hpp"
 #include "report/view.hpp"
@@ -94,7 +95,8 @@ std::vector<UnattributedGroup> groups_of(const ProjectedTimeline& projected, boo
   std::vector<UnattributedGroup> groups;
   for (const auto& [key, group] : found) groups.push_back(group);
   const auto rank = [&](const UnattributedGroup& group) {
-    return std::tuple(-total[static_cast<std::size_t>(group.reason)], group.reason, -group.sum_ns);
+    return std::tuple(base::Descending{total[static_cast<std::size_t>(group.reason)]}, group.reason,
+                      base::Descending{group.sum_ns});
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [&](const UnattributedGroup& a, const UnattributedGroup& b) { return rank(a) < rank(b); });
