@@ -96,14 +96,14 @@ class RangeFigures {
   const DeviceFigures& operator[](RangeIndex range) const noexcept {
     static constexpr DeviceFigures kNoWork;
     const std::uint32_t place = range < place_.size() ? place_[range] : 0;
-    return place == 0 ? kNoWork : row(place - 1);
+    return place == 0 ? kNoWork : row_of(blocks_, place - 1);
   }
   /// `range` is below size().
   void set(RangeIndex range, const DeviceFigures& figures) {
     if (place_.empty()) place_.resize(size_);
     std::uint32_t& place = place_[range];
     if (place != 0) {
-      const_cast<DeviceFigures&>(row(place - 1)) = figures;
+      row_of(blocks_, place - 1) = figures;
     } else if (figures.gpu_ops != 0) {
       if (rows_ % (rows_ < kLargeRows ? kSmallRows : kLargeRows) == 0) add_block();
       blocks_.back().push_back(figures);
@@ -117,9 +117,10 @@ class RangeFigures {
   static constexpr std::uint32_t kSmallRows = 4096;
   static constexpr std::uint32_t kSmallBlocks = 8;
   static constexpr std::uint32_t kLargeRows = kSmallBlocks * kSmallRows;
-  const DeviceFigures& row(std::uint32_t index) const noexcept {
-    return index < kLargeRows ? blocks_[index / kSmallRows][index % kSmallRows]
-                              : blocks_[kSmallBlocks - 1 + index / kLargeRows][index % kLargeRows];
+  template <typename Blocks>
+  static auto row_of(Blocks& blocks, std::uint32_t index) noexcept -> decltype(blocks[0][0]) {
+    return index < kLargeRows ? blocks[index / kSmallRows][index % kSmallRows]
+                              : blocks[kSmallBlocks - 1 + index / kLargeRows][index % kLargeRows];
   }
   RANGEFINDER_EXPORT void add_block();
   std::size_t size_ = 0;
