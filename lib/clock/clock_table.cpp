@@ -27,13 +27,6 @@ __int128 scale(std::uint64_t rate, std::uint64_t ticks) noexcept {
   return static_cast<__int128>((static_cast<unsigned __int128>(rate) * ticks) >> kFraction);
 }
 
-/// a * b / c, toward zero. 128 bits only where the product needs them: dividing them takes ten times as long.
-__int128 product_over(std::int64_t a, std::int64_t b, std::int64_t c) noexcept {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return static_cast<__int128>(a) * b / c;
-  return product / c;
-}
-
 bool believable(const ClockPoint& point) noexcept {
   const auto within = [](std::int64_t ns) { return ns >= -ClockTable::kLatestNs && ns <= ClockTable::kLatestNs; };
   return within(point.monotonic_ns) && within(point.realtime_ns);
@@ -158,15 +151,13 @@ std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns, std::si
   const bool is_there = realtime_goes_forward_ && segment < segments_.size() && covers(segments_[segment]);
   if (!is_there) segment = segment_at(realtime_ns);
   const Segment& from = segments_[segment];
-  if (std::int64_t product = 0, out = 0;
-      is_there && !__builtin_mul_overflow(from.offset_change, realtime_ns - from.realtime_ns, &product) &&
-      !__builtin_add_overflow(from.monotonic_ns, realtime_ns - from.realtime_ns, &out) &&
-      !__builtin_add_overflow(out, product / from.realtime_length, &out))
-    return std::clamp(out, -kLatestNs, kLatestNs);  // the usual case, without 128 bits
-  const __int128 plain = static_cast<__int128>(realtime_ns) + from.monotonic_ns - from.realtime_ns;
   const std::int64_t since = realtime_ns - from.realtime_ns;
+  const __int128 plain = static_cast<__int128>(from.monotonic_ns) + since;
   if (from.realtime_length <= 0 || since <= 0) return limited(plain);
-  return limited(plain + product_over(from.offset_change, since, from.realtime_length));
+  // 128 bits only where the product needs them: dividing them takes ten times as long.
+  if (std::int64_t product = 0; !__builtin_mul_overflow(from.offset_change, since, &product)) [[likely]]
+    return limited(plain + product / from.realtime_length);
+  return limited(plain + static_cast<__int128>(from.offset_change) * since / from.realtime_length);
 }
 
 }  // namespace rangefinder::clock

@@ -186,6 +186,25 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
   }
 }
 
+TEST_CASE("wall times between points far apart equal exact arithmetic", "[clock][property]") {
+  // A drift times a distance is more than 64 bits hold from 100 seconds on.
+  std::mt19937_64 random(property_seed("clock table far apart"));
+  for (int round = 0; round < 2000; ++round) {
+    const std::int64_t passed = static_cast<std::int64_t>(1'000'000 + any_size(random, 53));
+    const std::int64_t drift = (static_cast<std::int64_t>(random() % 1000) - 500) * (passed / 1'000'000);
+    const std::int64_t begin = static_cast<std::int64_t>(any_size(random, 55));
+    const ClockTable table({{1, begin, kOffset, 0}, {2, begin + passed, kOffset + passed + drift, 0}}, 1);
+    REQUIRE(table.realtime_steps() == 0);
+    std::size_t segment = 0;
+    for (int n = 0; n < 10; ++n) {
+      const auto since = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(passed + drift));
+      const __int128 exact = begin + static_cast<__int128>(passed) * since / (passed + drift);
+      CHECK(std::llabs(table.monotonic_of_realtime(kOffset + since) - static_cast<std::int64_t>(exact)) <= 1);
+      CHECK(table.monotonic_of_realtime(kOffset + since, segment) == table.monotonic_of_realtime(kOffset + since));
+    }
+  }
+}
+
 TEST_CASE("any points at all give some table", "[clock][property]") {
   std::mt19937_64 random(property_seed("any points"));
   for (int round = 0; round < 2000; ++round) {
