@@ -245,8 +245,8 @@ base::Bytes baseline_bytes(std::span<const Run> runs) {
   Writer writer;
   writer.count(copies);
   for (Run& run : copies) code(writer, run);
-  base::Bytes out;
-  base::append_bytes(out, base::as_bytes(kMagic));
+  const base::ByteView magic = base::as_bytes(kMagic);
+  base::Bytes out(magic.begin(), magic.end());
   base::append_value(out, kVersion);
   base::append_value(out, static_cast<std::uint64_t>(writer.bytes_.size()));
   if (base::Compressor().append_compressed(out, writer.bytes_, kLevel) == 0) base::append_bytes(out, writer.bytes_);
