@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,13 @@ enum class ChangeVerdict : std::uint8_t {
   kCannotTell,  ///< it may be chance: more runs or steps would tell. Also of less than 0.1 % of a step
 };
 
+/// A change with its interval, nanoseconds a step.
+struct ChangeInterval {
+  std::int64_t change_ns = 0;
+  std::int64_t low_ns = 0;  ///< it is between these, with 95 % confidence
+  std::int64_t high_ns = 0;
+};
+
 /// What counts for something in a step, on both sides. Each moment of a step counts once: for the work that the device
 /// does (of what runs at the same time for computation before communication before copies, and then for what began
 /// first), or, while it does nothing, for what it waits for. So the rows of all operators add up to the step, and a
@@ -70,11 +78,12 @@ struct TimeDifference {
   std::int64_t baseline_ns = 0;   ///< mean of steps, and of devices
   std::int64_t candidate_ns = 0;  ///< likewise
   TimeDivision division;          ///< adds up to change_ns()
-  /// Whether the change is more than chance, by the fast steps of fast runs, which load on the machine moves least, and
+  /// Whether the change is more than chance, by the lowest decile of steps, which load on the machine moves least, and
   /// with all rows of the comparison taken together (Benjamini and Hochberg). docs/how-to/compare-two-runs.md has more.
   ChangeVerdict verdict = ChangeVerdict::kCannotTell;
-  std::int64_t low_ns = 0;  ///< their change is between these, with 95 % confidence
-  std::int64_t high_ns = 0;
+  /// The change of that decile, which is what `verdict` is about; nothing: the row is not judged. The change of the
+  /// means, change_ns(), is another figure, and may lie outside of this interval.
+  std::optional<ChangeInterval> p10_change;
   double baseline_calls = 0;  ///< of the range or operator, a step
   double candidate_calls = 0;
   double baseline_ops = 0;  ///< device operations a step

@@ -138,8 +138,10 @@ class Differences {
     const std::vector<JudgedChange> changes = judge.judged();
     for (std::size_t i = 0; i < judged.size(); ++i) {
       judged[i]->verdict = verdict_of(changes[i].verdict);
-      judged[i]->low_ns = to_ns(changes[i].change.difference_interval.low);
-      judged[i]->high_ns = to_ns(changes[i].change.difference_interval.high);
+      const Change& change = changes[i].change;
+      if (change.measured())
+        judged[i]->p10_change = {to_ns(change.difference), to_ns(change.difference_interval.low),
+                                 to_ns(change.difference_interval.high)};
     }
   }
 

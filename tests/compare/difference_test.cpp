@@ -143,14 +143,14 @@ TEST_CASE("several runs a side count as their mean", "[compare]") {
 namespace {
 
 /// Runs of thirty steps each, in which `parse` takes that long and some more from step to step, and `rest` always the
-/// same.
-std::vector<compare::Run> runs_of(std::int64_t parse_ns) {
+/// same. In every fifth step something holds `parse` up.
+std::vector<compare::Run> runs_of(std::int64_t parse_ns, std::int64_t held_up_ns = 0) {
   std::vector<compare::Run> runs;
   for (std::int64_t run = 0; run < 5; ++run) {
     TimelineBuilder builder;
     std::int64_t at = 0;
     for (std::int64_t step = 0; step < 30; ++step) {
-      const std::int64_t parse = parse_ns + (step * 7 + run * 3) % 11 * 10;
+      const std::int64_t parse = parse_ns + (step * 7 + run * 3) % 11 * 10 + (step % 5 == 4 ? held_up_ns : 0);
       builder.step(step, at, at + parse + 50'000);
       builder.range("parse", at, at + parse).range("rest", at + parse, at + parse + 50'000);
       at += parse + 50'000;
@@ -166,16 +166,36 @@ TEST_CASE("rows say whether a change is more than chance", "[compare]") {
   const RunDifference slower = compare::difference_of(runs_of(10'000), runs_of(11'000));
   CHECK(row(slower, DifferenceBy::kPath, "parse").verdict == ChangeVerdict::kWorse);
   CHECK(row(slower, DifferenceBy::kPath, "rest").verdict == ChangeVerdict::kSame);
-  CHECK(row(slower, DifferenceBy::kPath, "parse").low_ns <= 1'000);
-  CHECK(row(slower, DifferenceBy::kPath, "parse").high_ns >= 1'000);
-  CHECK(row(slower, DifferenceBy::kPath, "parse").low_ns > 900);
+  const auto change = row(slower, DifferenceBy::kPath, "parse").p10_change;
+  REQUIRE(change);
+  CHECK(change->change_ns == 1'000);
+  CHECK(change->low_ns <= 1'000);
+  CHECK(change->high_ns >= 1'000);
+  CHECK(change->low_ns > 900);
   const RunDifference faster = compare::difference_of(runs_of(11'000), runs_of(10'000));
   CHECK(row(faster, DifferenceBy::kPath, "parse").verdict == ChangeVerdict::kBetter);
   SECTION("but not of one or two steps") {
     const RunDifference few = difference(step_with(10, 10).build(), step_with(10, 50).build());
     CHECK(row(few, DifferenceBy::kOperator, "aten::addmm").verdict == ChangeVerdict::kCannotTell);
+    CHECK_FALSE(row(few, DifferenceBy::kOperator, "aten::addmm").p10_change);
+    CHECK(written(few, DiffFormat::kText).find("Change p10") == std::string::npos);
     CHECK(few.notes.back().find("fewer than three steps") != std::string::npos);
   }
+}
+
+TEST_CASE("the change that is judged stands beside the verdict, since that of the means is another", "[compare]") {
+  // Some steps of the candidate are held up: their mean says so, their lowest decile does not.
+  const RunDifference found = compare::difference_of(runs_of(10'000), runs_of(10'000, 60'000));
+  const TimeDifference& parse = row(found, DifferenceBy::kPath, "parse");
+  CHECK(parse.change_ns() > 5'000);
+  CHECK(parse.verdict == ChangeVerdict::kSame);
+  REQUIRE(parse.p10_change);
+  CHECK(parse.p10_change->change_ns < 50);
+  CHECK(parse.p10_change->high_ns < parse.change_ns());
+  CHECK(written(found, DiffFormat::kText).find("Change p10") != std::string::npos);
+  const auto json = rangefinder::testing::JsonValue::parse(written(found, DiffFormat::kJson));
+  for (const auto& each : json["rows"].items())
+    if (each["name"].text() == "parse") CHECK(each["change_p10_ns"].integer() == parse.p10_change->change_ns);
 }
 
 TEST_CASE("memory at the peak is compared by range and operator", "[compare]") {
