@@ -6,6 +6,7 @@
 #include "compare/divided_rows.hpp"
 #include "compare/gate_rule.hpp"
 #include "compare/metric_changes.hpp"
+#include "compare/path_series.hpp"
 
 #include <algorithm>
 #include <array>
@@ -127,12 +128,16 @@ class Differences {
     const std::int64_t least_ns = longer(rows.front().time) / kLeastJudged;  // the first row is the step
     const Metric metric{"time"};
     ChangeJudge judge(run_speeds(baseline_.runs, candidate_.runs), {});
+    const PathSeries paths(baseline_, candidate_, rows_.paths());
     std::vector<TimeDifference*> judged;
     for (NumberedDifference& row : rows) {
       if (longer(row.time) <= least_ns) continue;
       const auto [in_baseline, in_candidate] = rows_.sides_of(row.kind, row.row);
-      judge.add(baseline_.series(row.kind, in_baseline), candidate_.series(row.kind, in_candidate), metric,
-                default_statistic(metric.unit));
+      const auto [before, after] =
+          row.kind == SubjectKind::kPath
+              ? paths.of(in_baseline, in_candidate)
+              : std::pair(baseline_.series(row.kind, in_baseline), candidate_.series(row.kind, in_candidate));
+      judge.add(before, after, metric, default_statistic(metric.unit));
       judged.push_back(&row.time);
     }
     const std::vector<JudgedChange> changes = judge.judged();
