@@ -27,6 +27,8 @@ class HangFinder {
   explicit HangFinder(const Timeline& timeline) : timeline_(timeline), table_(timeline.collectives) {
     find_done();
     find_open_ranges();
+    for (ProcessIndex process{0}; process < timeline.processes.size(); ++process)
+      process_of_rank_[timeline.processes[process].rank] = process;
   }
 
   std::vector<Hang> run() {
@@ -111,32 +113,37 @@ class HangFinder {
 
   /// Ranks that disagree are fewer than those that they disagree with; of as many, who called first is right.
   CollectiveIndex most_called(const std::map<ProcessIndex, Calls>& ranks, std::int64_t number) const {
-    CollectiveIndex best = kNone;
-    std::ptrdiff_t most = 0;
+    struct Called {
+      std::size_t ranks = 0;
+      CollectiveIndex first = kNone;
+    };
+    std::map<Meant, Called> called;
     for (const auto& [process, calls] : ranks) {
       const auto call = calls.find(number);
       if (call == calls.end()) continue;
-      const std::ptrdiff_t same = std::count_if(ranks.begin(), ranks.end(), [&](const auto& other) {
-        const auto found = other.second.find(number);
-        return found != other.second.end() && agrees(found->second, call->second);
-      });
-      const bool earlier = best != kNone && table_.begin_ns[call->second] < table_.begin_ns[best];
-      if (same > most || (same == most && earlier)) {
-        most = same;
-        best = call->second;
-      }
+      Called& same = called[meant(call->second)];
+      ++same.ranks;
+      if (same.first == kNone || is_before(call->second, same.first)) same.first = call->second;
     }
-    return best;
+    Called best;
+    for (const auto& [what, one] : called)
+      if (one.ranks > best.ranks || (one.ranks == best.ranks && is_before(one.first, best.first))) best = one;
+    return best.first;
   }
-  bool agrees(CollectiveIndex a, CollectiveIndex b) const noexcept {
-    const CollectiveKind kind = table_.kind[a];
-    if (kind != table_.kind[b]) return false;
+  /// Of two calls of different ranks.
+  bool is_before(CollectiveIndex a, CollectiveIndex b) const noexcept {
+    return std::pair(table_.begin_ns[a], table_.process[a]) < std::pair(table_.begin_ns[b], table_.process[b]);
+  }
+  /// What all ranks have to call alike: the kind and a number of elements.
+  using Meant = std::pair<CollectiveKind, std::int64_t>;
+  Meant meant(CollectiveIndex row) const noexcept {
+    const CollectiveKind kind = table_.kind[row];
     // What ranks give may differ in these, or only the root gives or gets anything.
     if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter)
-      return true;
-    if (kind == CollectiveKind::kAllGather) return table_.elements_out[a] == table_.elements_out[b];
-    return table_.elements_in[a] == table_.elements_in[b];
+      return {kind, 0};
+    return {kind, kind == CollectiveKind::kAllGather ? table_.elements_out[row] : table_.elements_in[row]};
   }
+  bool agrees(CollectiveIndex a, CollectiveIndex b) const noexcept { return meant(a) == meant(b); }
 
   // ---- the ranks
   HangRank rank_of(ProcessIndex process, const Calls& calls, std::int64_t number, CollectiveIndex agreed) const {
@@ -170,18 +177,17 @@ class HangFinder {
       HangRank rank;
       rank.rank = static_cast<std::int32_t>(member);
       rank.state = HangState::kMissing;
-      for (ProcessIndex process{0}; process < timeline_.processes.size(); ++process) {
-        if (timeline_.processes[process].rank != member) continue;
-        rank.process = process;
+      if (const auto known = process_of_rank_.find(member); known != process_of_rank_.end()) {
+        rank.process = known->second;
         rank.state = HangState::kNeverCame;
-        rank.since_ns = timeline_.processes[process].start_ns;
+        rank.since_ns = timeline_.processes[rank.process].start_ns;
       }
       hang.ranks.push_back(rank);
     }
   }
 
   // ---- where they are
-  /// By thread, the range that was opened last of those that are still open. Operators are inside them.
+  /// By thread and by process, the range that was opened last of those that are still open. Operators are inside them.
   void find_open_ranges() {
     open_.assign(timeline_.threads.size(), kNone);
     const RangeTable& ranges = timeline_.ranges;
@@ -191,15 +197,14 @@ class HangFinder {
       RangeIndex& open = open_[ranges.thread[range]];
       if (open == kNone || ranges.begin_ns[range] >= ranges.begin_ns[open]) open = range;
     }
-  }
-  RangeIndex open_in(ProcessIndex process) const noexcept {
-    RangeIndex last = kNone;
-    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread) {
+    open_in_.assign(timeline_.processes.size(), kNone);
+    for (ThreadIndex thread{0}; thread < open_.size(); ++thread) {
       const RangeIndex open = open_[thread];
-      if (open == kNone || timeline_.threads[thread].process != process) continue;
-      if (last == kNone || timeline_.ranges.begin_ns[open] > timeline_.ranges.begin_ns[last]) last = open;
+      const ProcessIndex process = timeline_.threads[thread].process;
+      if (open == kNone || process >= open_in_.size()) continue;
+      RangeIndex& last = open_in_[process];
+      if (last == kNone || ranges.begin_ns[open] > ranges.begin_ns[last]) last = open;
     }
-    return last;
   }
   void find_ranges(std::vector<Hang>& hangs) const {
     std::vector<analysis::HostMoment> calls;
@@ -209,7 +214,7 @@ class HangFinder {
         if (rank.last_called != kNone)
           rank.range = open_[table_.thread[rank.last_called]];
         else if (rank.process != kNone)
-          rank.range = open_in(rank.process);
+          rank.range = open_in_[rank.process];
         // One that came and has no range open any more: it has ended, by an error perhaps.
         if (rank.range != kNone || rank.last_called == kNone || rank.state == HangState::kNeverCame) continue;
         calls.push_back({table_.thread[rank.last_called], table_.begin_ns[rank.last_called]});
@@ -224,6 +229,8 @@ class HangFinder {
   std::vector<std::int64_t> done_ns_;  // by collective
   std::vector<bool> knows_done_;       // by group: the recordings tell when work was done
   std::vector<RangeIndex> open_;       // by thread
+  std::vector<RangeIndex> open_in_;    // by process
+  std::map<std::int64_t, ProcessIndex> process_of_rank_;
 };
 
 }  // namespace

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/job_of_one_group.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 #include "timeline/collectives.hpp"
 
 #include <rangefinder/analysis/hang.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace rangefinder;
+using rangefinder::testing::below;
 
 namespace {
 
@@ -101,6 +108,39 @@ TEST_CASE("a rank that calls something else in its place is named", "[hang]") {
   CHECK(hangs[0].ranks[0].state == HangState::kWaits);
   CHECK(hangs[0].ranks[1].state == HangState::kDisagrees);
   CHECK(hangs[0].ranks[2].state == HangState::kWaits);
+}
+
+TEST_CASE("what most ranks called is right, and of as many what was called first", "[hang][property]") {
+  std::mt19937_64 random(rangefinder::testing::property_seed("most called"));
+  constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kBroadcast,
+                                       CollectiveKind::kAllToAll};
+  for (int round = 0; round < rangefinder::testing::repeats(300); ++round) {
+    const auto ranks = static_cast<int>(2 + below(random, 9));
+    HangingJob job(ranks);
+    struct Called {
+      CollectiveKind kind;
+      std::int64_t elements, begin_ns;
+      bool operator==(const Called& other) const {
+        return kind == other.kind && (kind == CollectiveKind::kAllToAll || elements == other.elements);
+      }
+    };
+    std::vector<Called> called;
+    for (int rank = 0; rank < ranks; ++rank) {
+      called.push_back({kKinds[below(random, 3)], static_cast<std::int64_t>(1 + below(random, 2)),
+                        static_cast<std::int64_t>(below(random, 5))});
+      job.stands(rank, called.back().begin_ns, called.back().kind, called.back().elements);
+    }
+    const auto votes = [&](const Called& one) { return std::count(called.begin(), called.end(), one); };
+    const auto agreed = std::min_element(called.begin(), called.end(), [&](const Called& a, const Called& b) {
+      return std::pair(-votes(a), a.begin_ns) < std::pair(-votes(b), b.begin_ns);
+    });
+    const std::vector<Hang> hangs = job.hangs();
+    REQUIRE(hangs.size() == 1);
+    CHECK(hangs[0].kind == agreed->kind);
+    CHECK(hangs[0].elements_in == agreed->elements);
+    for (std::size_t rank = 0; rank < called.size(); ++rank)
+      CHECK((hangs[0].ranks[rank].state == HangState::kWaits) == (called[rank] == *agreed));
+  }
 }
 
 TEST_CASE("a rank without a recording, one that called nothing and one that went on are told apart", "[hang]") {

@@ -51,6 +51,9 @@ struct Hang {
 /// returned. Work that failed was not done. Sends and receives are left out.
 ///
 /// Threads: any; a timeline is not changed.
+/// Cost:    O(n log n) in collectives, ranks, threads and ranges; of a group that hangs, O(ranks log ranks) more for
+/// each
+///          collective that is looked at.
 RANGEFINDER_EXPORT std::vector<Hang> find_hangs(const Timeline& timeline);
 
 /// "waits", "never came"; static.
