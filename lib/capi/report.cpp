@@ -36,6 +36,7 @@ rf_report_options default_report_options() noexcept {
   options.overview = from.overview;
   options.absolute_times = from.absolute_times;
   options.terminal = from.terminal;
+  options.strict = rangefinder::LoadOptions{}.strict;
   return options;
 }
 
@@ -55,6 +56,7 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.columns = capi::text_or(known.columns);
   options.payload = capi::text_or(known.payload);
   options.by = capi::text_or(known.by);
+  options.of = capi::text_or(known.of);
   options.depth = known.depth;
   options.top = known.top;
   options.width = known.width;
@@ -73,6 +75,7 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.absolute_times = known.absolute_times;
   options.terminal = known.terminal;
   load.max_memory_bytes = known.max_memory_bytes;
+  load.strict = known.strict;
   return RF_STATUS_OK;
 }
 

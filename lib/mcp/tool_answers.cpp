@@ -120,6 +120,7 @@ ReportOptions report_options(const Tools& tools, const Json& arguments) {
   options.sort = text_of(arguments, "sort");
   options.columns = text_of(arguments, "columns");
   options.by = text_of(arguments, "by");
+  options.of = text_of(arguments, "of");
   options.instances = flag_of(arguments, "instances");
   options.top = rows_of(tools, arguments, "top");
   options.projection.attribution = attribution_of(text_of(arguments, "attribution"));

@@ -39,10 +39,12 @@ Json report_arguments() {
       {"columns", text_argument("Columns to show, separated by commas; help lists those of the view")},
       {"top", count_argument("At most this many rows")},
       {"instances", flag_argument("One row per instance instead of one per name")},
-      {"by",
-       word_argument(
-           "View breakdown: one row per device and step, or per device and range; view families: per range and family",
-           {"step", "range"})},
+      {"by", word_argument("View breakdown: one row per device and step, or per device and range. Views families and "
+                           "launch_queue: per range. View critical_path: per reason (default), range, operator or step",
+                           {"step", "range", "reason", "operator"})},
+      {"of", text_argument(
+                 "View critical_path: of what: steps (default), all, step:NUMBER, range:NAME, or time:BEGIN..END in "
+                 "nanoseconds since the begin of the recording")},
       {"attribution",
        word_argument("Which range owns device work; default auto", {"auto", "launch", "forward", "capture"})}};
 }

@@ -286,7 +286,19 @@ static void chosen_reports(void) {
   options.format = RF_REPORT_CSV;
   shows(&options, "Device,Step,Computation (ns)");
   SUCCEEDS(rf_report_options_init(&options, sizeof options));
-  options.reserved[3] = true;
+  CHECK(options.of == NULL);
+  options.of = "all";
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "use --view critical_path");
+  options.view = "critical_path";
+  options.format = RF_REPORT_CSV;
+  shows(&options, "Reason,Time (ns)");
+  options.of = "range:load";
+  options.by = "range";
+  shows(&options, "Range,Time (ns)");
+  options.of = "range:nothing of that name";
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_NOT_FOUND, "no range nothing of that name");
+  SUCCEEDS(rf_report_options_init(&options, sizeof options));
+  options.reserved[2] = true;
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_UNSUPPORTED, "reserved");
 }
 

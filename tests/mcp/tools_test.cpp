@@ -54,6 +54,17 @@ TEST_CASE("paths outside of the folder are refused, and nothing of them is told"
   }
 }
 
+TEST_CASE("a report of the critical path is of what was asked, by what was asked", "[mcp]") {
+  const ServedFolder served;
+  mcp::Server server = served.server();
+  const auto report = [&](const char* of) {
+    return use(server, "report",
+               {{"path", "train.rfcap"}, {"view", "critical_path"}, {"of", of}, {"by", "range"}, {"format", "csv"}});
+  };
+  CHECK(says(report("all").text, "Range,Time (ns)"));
+  CHECK(says(report("range:no such range").text, "no range no such range"));
+}
+
 TEST_CASE("answers do not write, and do not show where the folder is", "[mcp]") {
   const ServedFolder served;
   mcp::Server server = served.server();

@@ -42,6 +42,7 @@ class Reading(support.TestCase):
         self.assertEqual(csv(columns="payload,count", by_payload=True, payload=">0", sort="+payload"),
                          "Payload,Count\n32,1\n64,2\n")
         self.assertTrue(csv(view="breakdown", by="range").startswith("Device,Range,Instances,"))
+        self.assertTrue(csv(view="critical_path", of="range:batch", by="range").startswith("Range,Time (ns),"))
         self.assertIn("host_p95_ns", rangefinder.report(self.capture, columns="help"))
         self.assertIn("\x1b[2J", csv(columns="range"))
         self.assertIn("\\x1b[2J", csv(columns="range", terminal=True))
@@ -55,6 +56,19 @@ class Reading(support.TestCase):
         with self.assertRaises(Error) as raised:
             csv(columns="hots")
         self.assertEqual(raised.exception.code, Status.INVALID_ARGUMENT)
+
+    def test_a_strict_report_refuses_what_is_damaged(self):
+        with rangefinder.Session(self.capture):
+            for _ in range(100):
+                with rangefinder.range("batch"):
+                    pass
+        cut = self.folder / "cut.rfcap"
+        cut.write_bytes(self.capture.read_bytes()[:-100])
+        self.assertEqual(rangefinder.report(self.capture, strict=True), rangefinder.report(self.capture))
+        self.assertIn("batch", rangefinder.report(cut))
+        with self.assertRaises(Error) as raised:
+            rangefinder.report(cut, strict=True)
+        self.assertEqual(raised.exception.code, Status.INCOMPLETE)
 
     def test_a_report_of_several_captures(self):
         other = self.folder / "other.rfcap"

@@ -53,8 +53,12 @@ typedef struct rf_report_options {
   bool overview;        ///< the view ranges in text and JSON begins with a summary of the capture; true
   bool absolute_times;  ///< text: points in time on the timeline's clock instead of since its begin; false
   bool terminal;        ///< CSV shows control characters of names as text does; false
-  bool reserved[4];     ///< false
-  const char* by;       ///< the view breakdown: "step", "range"; null: one row per device
+  bool strict;          ///< a recording that is damaged or incomplete is an error; false
+  bool reserved[3];     ///< false
+  const char* by;       ///< what rows are by: "step", "range", "reason" or "operator"; null: the view's own
+  /// The view critical_path: "step:12", "range:forward", "time:1000..5000" (nanoseconds since the begin of the
+  /// recording), "steps" or "all"; null: all steps, without steps the whole recording.
+  const char* of;
 } rf_report_options;
 
 RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) RF_NOEXCEPT;
@@ -62,7 +66,7 @@ RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struc
 ///
 /// Errors: RF_STATUS_NOT_FOUND for a file or view that is not there, with the nearest name; RF_STATUS_INVALID_ARGUMENT
 ///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_TOO_LARGE for the
-///         input.
+///         input; RF_STATUS_INCOMPLETE with `strict`.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
 /// The same of several captures, or folders of captures, or of several traces of torch.profiler, as one job.

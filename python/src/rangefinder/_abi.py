@@ -453,8 +453,10 @@ class ReportOptions(ctypes.Structure):
         ("overview", c_bool),
         ("absolute_times", c_bool),
         ("terminal", c_bool),
-        ("reserved", c_bool * 4),
+        ("strict", c_bool),
+        ("reserved", c_bool * 3),
         ("by", c_char_p),
+        ("of", c_char_p),
     ]
 
 

@@ -41,6 +41,7 @@ def report(
     columns: Optional[str] = None,
     payload: Optional[str] = None,
     by: Optional[str] = None,
+    of: Optional[str] = None,
     instances: Optional[bool] = None,
     by_shape: Optional[bool] = None,
     by_payload: Optional[bool] = None,
@@ -52,6 +53,7 @@ def report(
     colour: Optional[bool] = None,
     absolute_times: Optional[bool] = None,
     terminal: Optional[bool] = None,
+    strict: Optional[bool] = None,
     max_memory_bytes: Optional[int] = None,
 ) -> str:
     """A view of the command as a text.
@@ -60,21 +62,24 @@ def report(
         rows = json.loads(rangefinder.report("train.rfcap", "kernels", format="json"))
         print(rangefinder.report(["rank0.rfcap", "rank1.rfcap"], "tree"))
         print(rangefinder.report("train.rfcap", columns="range,count,host_p95_ns", payload="batch>=64"))
+        print(rangefinder.report("train.rfcap", "critical_path", of="step:12", by="operator"))
 
     `input`: a file, a folder of captures or of traces, a list of captures and folders of them, or a list of traces, which
     are read as one job.
     `view`: one of report_views(); None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
     "launch", "forward" or "capture". `columns`: instead of the view's own, titles or keys with commas between; "help":
     the report lists them. `payload`: of the view ranges, only instances whose payload fulfils it, ">=64" or "batch>=64";
-    `by_payload`: a row for each name and payload. `by`: of the view breakdown, "step" or "range". `overview`: the view
-    ranges begins, in text and JSON, with a summary of the capture; True. `absolute_times`: text has points in time on the
-    capture's clock instead of since its begin. `terminal`: CSV shows control characters of names as text does. The others
-    are the command's options and ReportOptions of rangefinder/report.hpp.
+    `by_payload`: a row for each name and payload. `by`: of the view breakdown, "step" or "range"; of families and
+    launch_queue, "range"; of critical_path, "reason", "range", "operator" or "step". `of`: of the view critical_path,
+    "steps", "all", "step:12", "range:forward" or "time:1000..5000" (nanoseconds since the begin of the recording).
+    `overview`: the view ranges begins, in text and JSON, with a summary of the capture; True. `absolute_times`: text has
+    points in time on the capture's clock instead of since its begin. `terminal`: CSV shows control characters of names as
+    text does. `strict`: a recording that is damaged or incomplete is an error; False. The others are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
             broken expression or column, and for a file that is given twice; UNREADABLE, UNSUPPORTED for the input, and
             for captures and traces together; TOO_LARGE where it needs more than `max_memory_bytes` (by default half of
-            the memory there is). ValueError for an unknown word.
+            the memory there is); INCOMPLETE with `strict`. ValueError for an unknown word.
     Cost:   memory about 100 bytes an event. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name != "input"}
