@@ -28,6 +28,7 @@ AdviceBound bound_of(CriticalReason reason) noexcept {
       return AdviceBound::kInput;
     case CriticalReason::kComputation:
     case CriticalReason::kStreamDelay:
+    case CriticalReason::kLaunchQueue:
       return AdviceBound::kDevice;
     case CriticalReason::kCommunication:
       return AdviceBound::kCommunication;

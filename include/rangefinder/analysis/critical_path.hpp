@@ -30,9 +30,11 @@ enum class CriticalReason : std::uint8_t {
   kSynchronisation,  ///< a call that waits for a device: from the end of the work until the thread went on; all of it
                      ///< where the work is not known
   kThreadWait,       ///< a thread was handed work by another one: until it began, until the other one went on
+  kLaunchQueue,      ///< a call that launches found the launch queue full: from when the device took earlier work until
+                     ///< the call went on
   kUnknown,          ///< the data do not say why nothing happened
 };
-inline constexpr std::size_t kCriticalReasons = 11;
+inline constexpr std::size_t kCriticalReasons = 12;
 
 /// A stretch of time of one thread or one activity, or the delay in front of it.
 struct CriticalSegment {
@@ -84,8 +86,8 @@ struct CriticalPathOptions {
 };
 
 /// The dependencies of all that was recorded, as a graph: work of each thread in order, work of each stream in order,
-/// launches, synchronisations, events, CUDA graphs, threads of autograd and collectives of a job. Its longest path is
-/// as long as the recording. Built once, it answers any number of questions.
+/// launches, full launch queues, synchronisations, events, CUDA graphs, threads of autograd and collectives of a job.
+/// Its longest path is as long as the recording. Built once, it answers any number of questions.
 ///
 ///   const rangefinder::CriticalPathGraph graph(*timeline);
 ///   const std::vector<rangefinder::CriticalWindow> steps = graph.steps();

@@ -3,6 +3,7 @@
 
 #include "analysis/communication_names.hpp"
 #include "analysis/critical_path/collective_links.hpp"
+#include "analysis/critical_path/full_queues.hpp"
 #include "analysis/critical_path/graph_launches.hpp"
 #include "analysis/critical_path/host_collectives.hpp"
 #include "analysis/critical_path/host_lanes.hpp"
@@ -31,6 +32,7 @@ class Builder {
 
   Built build(std::int64_t usual_gap_ns) {
     waits_ = find_waits(timeline_, lanes_);
+    add_queue_waits(timeline_, lanes_, waits_);
     const MatchedCollectives matched = matched_collectives();
     collectives_ = find_host_collectives(timeline_, matched, waits_.host);
     built_.hand_overs = find_hand_overs(timeline_, frames_, waits_.host);
@@ -101,9 +103,12 @@ class Builder {
       if (returns_[i] == kNone) continue;
       if (wait.collective < collective_nodes_.size())
         edges_.add(returns_[i], {collective_nodes_[wait.collective], false}, EdgeKind::kRelease);
-      for (std::uint32_t at = 0; at < wait.awaited_count; ++at)
-        edges_.add(returns_[i], {graph().done_node(waits_.awaited[wait.first_awaited + at]), false},
-                   EdgeKind::kRelease);
+      for (std::uint32_t at = 0; at < wait.awaited_count; ++at) {
+        const ActivityIndex awaited = waits_.awaited[wait.first_awaited + at];
+        const Point until = wait.until_begin ? Point{graph().node_of(awaited), true}  //
+                                             : Point{graph().done_node(awaited), false};
+        edges_.add(returns_[i], until, EdgeKind::kRelease);
+      }
     }
     for (const StreamWait& wait : waits_.streams)
       edges_.add(graph().node_of(wait.first), {graph().done_node(wait.awaited), false}, EdgeKind::kEvent);

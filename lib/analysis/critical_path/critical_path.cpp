@@ -90,6 +90,8 @@ const char* to_string(CriticalReason reason) noexcept {
       return "synchronisation";
     case CriticalReason::kThreadWait:
       return "thread wait";
+    case CriticalReason::kLaunchQueue:
+      return "full launch queue";
     case CriticalReason::kUnknown:
       break;
   }

@@ -101,6 +101,10 @@ struct Graph {
   bool is_host(NodeIndex node) const noexcept { return node < first_activity; }
   NodeIndex node_of(ActivityIndex activity) const noexcept { return first_activity + activity; }
   bool is_elastic(NodeIndex node) const noexcept { return kind[node] == NodeKind::kWait; }
+  /// In a full launch queue. The thread goes on with the next node.
+  bool waits_for_room(NodeIndex node) const noexcept {
+    return is_elastic(node) && reason[node] == CriticalReason::kLaunchQueue;
+  }
   bool follows_in_lane(NodeIndex node) const noexcept;
   ThreadIndex thread_of(NodeIndex node) const noexcept;
   std::span<const Edge> edges_of(NodeIndex node) const noexcept {

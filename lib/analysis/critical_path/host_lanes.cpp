@@ -136,9 +136,11 @@ class LaneMaker {
   }
 
   CriticalReason reason_now(NodeKind kind, bool returns) const {
-    if (kind == NodeKind::kWait)
+    if (kind == NodeKind::kWait) {
+      if (waits_[next_wait_].for_room) return CriticalReason::kLaunchQueue;
       return waits_[next_wait_].for_thread ? CriticalReason::kThreadWait : CriticalReason::kSynchronisation;
-    if (returns) return CriticalReason::kSynchronisation;
+    }
+    if (returns && !waits_[next_wait_].for_room) return CriticalReason::kSynchronisation;
     if (open_.empty()) return CriticalReason::kHost;
     if (graph_.contexts[open_.back().context].call != kNone) return CriticalReason::kCall;
     return open_.back().is_input ? CriticalReason::kInput : CriticalReason::kHost;

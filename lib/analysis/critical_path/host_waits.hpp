@@ -21,6 +21,8 @@ struct HostWait {
   std::uint32_t first_awaited = 0;
   std::uint32_t awaited_count = 0;
   std::uint32_t collective = kNone;  ///< for a collective on the host: its HostCollective
+  bool for_room = false;             ///< in a full launch queue; behind the release the call does its own work
+  bool until_begin = false;          ///< until what it waits for has begun, not until it is done
 };
 
 /// A stream is told to wait for work of another one.

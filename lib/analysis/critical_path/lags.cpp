@@ -115,7 +115,8 @@ class Lags {
       case EdgeKind::kTogether:
         return CriticalReason::kCommunication;
       case EdgeKind::kRelease:
-        return CriticalReason::kSynchronisation;
+        return node != 0 && graph_.waits_for_room(node - 1) ? CriticalReason::kLaunchQueue
+                                                            : CriticalReason::kSynchronisation;
       case EdgeKind::kHandOver:
       case EdgeKind::kHandBack:
         return CriticalReason::kThreadWait;

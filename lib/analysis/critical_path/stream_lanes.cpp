@@ -30,7 +30,10 @@ Point launch_point(Graph& graph, ActivityIndex activity, NodeIndex& near) {
   if (launch >= timeline.launches.size()) return {};
   const ThreadIndex thread = timeline.launches.thread[launch];
   const Point point = graph.point_at(thread, clamped(timeline.launches.time_ns[launch]), &near);
-  if (point.node != kNone && point.at_begin) graph.launch_context[activity] = graph.subject[point.node];
+  if (point.node != kNone && point.at_begin) {
+    graph.launch_context[activity] = graph.subject[point.node];
+    if (graph.waits_for_room(point.node)) return {point.node + 1, true};  // launched when there was room
+  }
   const CallIndex call = timeline.launches.call[launch];
   return was_held_up(graph, call, thread, activity) ? graph.point_at(thread, clamped(timeline.calls.end_ns[call]))
                                                     : point;

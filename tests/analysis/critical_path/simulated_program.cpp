@@ -24,6 +24,9 @@ class Simulator {
     launch_ns_ = times(delays.launch_ns, changes.launch);
     gap_ns_ = delays.gap_ns;
     return_ns_ = times(delays.return_ns, changes.return_time);
+    queue_ = delays.queue;
+    queue_of_device_ = delays.queue_of_device;
+    taken_at_begin_ = delays.taken_at_begin;
   }
 
   Simulated run(const std::vector<Action>& program) {
@@ -31,6 +34,7 @@ class Simulator {
     Simulated out;
     out.whole_ns = std::max(now_ns_, last_end_ns_);
     out.step_ns = steps_;
+    out.held_up = std::move(held_up_);
     out.timeline = builder_.build();
     return out;
   }
@@ -51,9 +55,7 @@ class Simulator {
         return;
       }
       case Action::What::kKernel:
-        call("cudaLaunchKernel", action.call_ns);
-        kernel(action.stream, call_begin_ns_, action.duration_ns, 0);
-        return;
+        return launch_kernel(action);
       case Action::What::kGraph:
         return launch_graph(action);
       case Action::What::kStreamWait:
@@ -74,6 +76,23 @@ class Simulator {
     builder_.launch_call(name, call_begin_ns_, now_ns_);
   }
 
+  void launch_kernel(const Action& action) {
+    std::vector<std::int64_t>& taken = taken_ns_[queue_of_device_ ? 0 : action.stream];
+    const std::int64_t begin = now_ns_;
+    if (queue_ != 0 && taken.size() >= queue_) {  // until less than the queue's length is left of what was launched
+      std::vector<std::int64_t> times(taken);
+      const auto last = times.begin() + static_cast<std::ptrdiff_t>(taken.size() - queue_);
+      std::nth_element(times.begin(), last, times.end());
+      now_ns_ = std::max(now_ns_, *last);
+    }
+    const std::int64_t launched = now_ns_;
+    now_ns_ += action.call_ns;
+    builder_.launch_call("cudaLaunchKernel", begin, now_ns_);
+    if (begin < launched) held_up_.emplace_back(builder_.timeline().calls.size() - 1, launched - begin);
+    const std::int64_t end = kernel(action.stream, launched, action.duration_ns, 0);
+    taken.push_back(taken_at_begin_ ? last_begin_ns_ : end);
+  }
+
   /// Not before `earliest_ns` either. When it is done.
   std::int64_t kernel(int stream, std::int64_t launched_ns, std::int64_t duration_ns, std::int64_t earliest_ns) {
     Stream& on = streams_[stream];
@@ -82,6 +101,7 @@ class Simulator {
     const std::int64_t end = begin + times(duration_ns, changes_.kernel(kernels_++));
     builder_.on_stream(stream).kernel(begin, end);
     on = {end, true, 0};
+    last_begin_ns_ = begin;
     last_end_ns_ = std::max(last_end_ns_, end);
     step_end_ns_ = std::max(step_end_ns_, end);
     return end;
@@ -175,6 +195,7 @@ class Simulator {
   std::map<int, Stream> streams_;
   std::int64_t now_ns_ = 0;
   std::int64_t call_begin_ns_ = 0;
+  std::int64_t last_begin_ns_ = 0;
   std::int64_t last_end_ns_ = 0;
   std::int64_t step_begin_ns_ = 0;
   std::int64_t step_end_ns_ = 0;
@@ -182,6 +203,10 @@ class Simulator {
   std::vector<std::int64_t> steps_;
   std::size_t kernels_ = 0;
   std::int64_t nodes_ = 0;
+  std::size_t queue_ = 0;
+  bool queue_of_device_ = false, taken_at_begin_ = false;
+  std::map<int, std::vector<std::int64_t>> taken_ns_;  // by stream: when kernels left the queue, as they were launched
+  std::vector<std::pair<CallIndex, std::int64_t>> held_up_;
 };
 
 std::int64_t between(std::mt19937_64& random, std::int64_t least, std::int64_t most) {
@@ -232,6 +257,17 @@ Action random_action(std::mt19937_64& random, bool may_go_back) {
   }
 }
 
+/// Hundreds of launches without a pause.
+void add_burst(std::mt19937_64& random, int stream, std::int64_t call_ns, std::vector<Action>& program) {
+  const std::int64_t shortest = between(random, 500, 12'000);
+  for (std::uint64_t kernels = 50 + below(random, 800); kernels > 0; --kernels) {
+    program.push_back(launch(random, stream));
+    program.back().call_ns = call_ns;
+    program.back().duration_ns = shortest + between(random, 0, 4000) * (below(random, 20) == 0 ? 10 : 1);
+    if (below(random, 60) == 0) program.push_back({.duration_ns = between(random, 200, 20'000), .name = "range 0"});
+  }
+}
+
 }  // namespace
 
 Simulated simulate(const std::vector<Action>& program, const DeviceDelays& delays, const Changes& changes) {
@@ -251,6 +287,27 @@ std::vector<Action> random_program(std::mt19937_64& random) {
     for (std::uint64_t actions = 5 + below(random, 40); actions > 0; --actions)
       program.push_back(random_action(random, true));
     if (below(random, 3) == 0) program.push_back({.what = Action::What::kSyncDevice});
+    program.push_back({.what = Action::What::kStepEnd});
+  }
+  return program;
+}
+
+std::vector<Action> random_launches(std::mt19937_64& random) {
+  std::vector<Action> program;
+  const std::int64_t call_ns = between(random, 2000, 7000);
+  const int streams = 1 + static_cast<int>(below(random, 2));
+  for (int stream = 1; stream <= streams; ++stream) {  // as in random_program()
+    program.insert(program.end(), 2, launch(random, stream));
+    for (std::size_t kernel = program.size() - 2; kernel < program.size(); ++kernel) {
+      program[kernel].duration_ns = 50'000;
+      program[kernel].call_ns = call_ns;
+    }
+  }
+  program.push_back({.what = Action::What::kSyncDevice});
+  for (std::uint64_t steps = 1 + below(random, 3); steps > 0; --steps) {
+    for (std::uint64_t bursts = 1 + below(random, 3); bursts > 0; --bursts)
+      add_burst(random, 1 + static_cast<int>(below(random, static_cast<std::uint64_t>(streams))), call_ns, program);
+    if (below(random, 3) != 0) program.push_back({.what = Action::What::kSyncDevice});
     program.push_back({.what = Action::What::kStepEnd});
   }
   return program;

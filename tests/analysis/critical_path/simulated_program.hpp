@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::testing {
@@ -40,6 +41,10 @@ struct DeviceDelays {
   std::int64_t launch_ns = 4000;  ///< from a call to the begin on an idle stream
   std::int64_t gap_ns = 900;      ///< from one kernel to the next
   std::int64_t return_ns = 2500;  ///< of a synchronisation, after the work is done
+  /// So many launches of kernels can be on their way; the next one's call waits. 0: any number.
+  std::size_t queue = 0;
+  bool queue_of_device = false;  ///< all streams share it; else each has its own
+  bool taken_at_begin = false;   ///< a kernel that has begun is out of the queue; else one that is done
 };
 
 /// How many times as long things take.
@@ -54,6 +59,8 @@ struct Simulated {
   Timeline timeline;
   std::int64_t whole_ns = 0;
   std::vector<std::int64_t> step_ns;
+  /// Calls that found the queue full, and how long they waited.
+  std::vector<std::pair<CallIndex, std::int64_t>> held_up;
 };
 
 /// Runs the program as a device and its driver would, without looking at any graph: kernels are rows of the timeline
@@ -62,5 +69,8 @@ Simulated simulate(const std::vector<Action>& program, const DeviceDelays& delay
 
 /// Steps with kernels on several streams, graphs, events, synchronisations and backward passes.
 std::vector<Action> random_program(std::mt19937_64& random);
+/// Steps that launch hundreds of kernels without a pause, on one stream or two, with some computing between them. Calls
+/// of launches take equally long.
+std::vector<Action> random_launches(std::mt19937_64& random);
 
 }  // namespace rangefinder::testing
