@@ -63,15 +63,28 @@ void put_in_order(std::vector<Value>& values) {
 class QueueWaits {
  public:
   QueueWaits(const Timeline& timeline, const StreamLanes& lanes, Waits& waits)
-      : timeline_(timeline), lanes_(lanes), waits_(waits) {
+      : timeline_(timeline),
+        lanes_(lanes),
+        waits_(waits),
+        of_stream_(timeline.streams.size()),
+        of_device_(timeline.devices.size()) {
     const ActivityTable& activities = timeline.activities;
     done_ns_.assign(timeline.launches.size(), kNoTime);
-    stream_.assign(timeline.launches.size(), kNone);
+    std::vector<StreamIndex> stream(timeline.launches.size(), kNone);  // of the first activity
     for (ActivityIndex row{0}; row < activities.size(); ++row) {
       const LaunchIndex launch = activities.launch[row];
       if (launch >= timeline.launches.size()) continue;
       done_ns_[launch] = std::max(done_ns_[launch], end_of(timeline, row));
-      if (stream_[launch] == kNone) stream_[launch] = activities.stream[row];
+      if (stream[launch] == kNone) stream[launch] = activities.stream[row];
+    }
+    std::vector<std::pair<std::int64_t, LaunchIndex>> launches;
+    launches.reserve(timeline.launches.size());
+    for (LaunchIndex launch{0}; launch < timeline.launches.size(); ++launch)
+      if (stream[launch] != kNone) launches.emplace_back(clamped(timeline.launches.time_ns[launch]), launch);
+    put_in_order(launches);
+    for (const auto& [time_ns, launch] : launches) {
+      of_stream_[stream[launch]].push_back(launch);
+      of_device_[timeline.streams[stream[launch]].device].push_back(launch);
     }
   }
 
@@ -80,11 +93,11 @@ class QueueWaits {
       const std::vector<StreamIndex>& streams = lanes_.streams_of(device);
       std::vector<RoomWait> of_streams;
       for (const StreamIndex& stream : streams) {
-        const std::vector<RoomWait> waits = waits_of({&stream, 1});
+        const std::vector<RoomWait> waits = waits_of(of_stream_[stream], {&stream, 1});
         of_streams.insert(of_streams.end(), waits.begin(), waits.end());
       }
       std::vector<RoomWait> of_all;
-      if (streams.size() > 1) of_all = waits_of(streams);
+      if (streams.size() > 1) of_all = waits_of(of_device_[device], streams);
       // What is true of more calls.
       for (const RoomWait& one : of_all.size() > of_streams.size() ? of_all : of_streams) add(one);
     }
@@ -110,10 +123,11 @@ class QueueWaits {
     waits_.host.push_back(wait);
   }
 
-  /// Of the queue of these streams.
-  std::vector<RoomWait> waits_of(std::span<const StreamIndex> streams) {
+  /// Of the queue of these streams, on which these launches put work.
+  std::vector<RoomWait> waits_of(const std::vector<LaunchIndex>& launches, std::span<const StreamIndex> streams) {
     std::vector<RoomWait> waits;
-    const std::vector<LaunchCall> calls = calls_of(launches_of(streams));
+    if (launches.size() <= static_cast<std::size_t>(kLeastQueued)) return waits;
+    const std::vector<LaunchCall> calls = calls_of(launches);
     std::int64_t most = 0;
     for (const LaunchCall& one : calls) most = std::max(most, one.queued);
     if (most < kLeastQueued) return waits;
@@ -130,22 +144,6 @@ class QueueWaits {
       if (awaited != nullptr) waits.push_back({one.call, room_ns, awaited->activity, awaited->is_begin});
     }
     return waits;
-  }
-
-  /// In order of time.
-  std::vector<LaunchIndex> launches_of(std::span<const StreamIndex> streams) const {
-    std::vector<std::pair<std::int64_t, LaunchIndex>> launches;
-    for (const StreamIndex stream : streams)
-      for (const ActivityIndex activity : lanes_.of(stream))
-        if (const LaunchIndex launch = timeline_.activities.launch[activity];
-            launch < timeline_.launches.size() && stream_[launch] == stream)
-          launches.emplace_back(launch_ns(timeline_, activity), launch);
-    put_in_order(launches);
-    launches.erase(std::unique(launches.begin(), launches.end()), launches.end());
-    std::vector<LaunchIndex> out;
-    out.reserve(launches.size());
-    for (const auto& [time, launch] : launches) out.push_back(launch);
-    return out;
   }
 
   std::vector<LaunchCall> calls_of(const std::vector<LaunchIndex>& launches) const {
@@ -268,8 +266,9 @@ class QueueWaits {
   const Timeline& timeline_;
   const StreamLanes& lanes_;
   Waits& waits_;
+  std::vector<std::vector<LaunchIndex>> of_stream_;  // in order of time
+  std::vector<std::vector<LaunchIndex>> of_device_;
   std::vector<std::int64_t> done_ns_;  // by launch: when all of it was done
-  std::vector<StreamIndex> stream_;    // by launch: of its first activity
   std::map<StringId, Usual> usual_;    // by name of call, of the queue in question
 };
 
