@@ -52,6 +52,8 @@ PYTHON = {
     ("docs/how-to/look-at-a-page.md", "import rangefinder"): ("", 'import rangefinder\nwith rangefinder.Session("train.rfcap"): pass'),
     ("docs/how-to/export-perfetto-trace.md", "rangefinder.export_perfetto_trace"): (
         "", 'with rangefinder.Session("train.rfcap"), rangefinder.range("step"): pass'),
+    ("docs/how-to/find-the-critical-path.md", "print(rangefinder.report"): (
+        "", 'with rangefinder.Session("train.rfcap"), rangefinder.range("forward"): pass'),
     ("docs/how-to/read-a-breakdown.md", "import json"): ("", 'with rangefinder.Session("train.rfcap"): pass'),
     ("docs/how-to/share-with-torch-profiler.md", "with rangefinder.Session"): (TORCH, TRAINING),
     ("docs/how-to/export-chrome-trace.md", "from hta.trace_analysis"): ("HolisticTraceAnalysis", None),

@@ -64,9 +64,10 @@ TEST_CASE("the view critical_path is of all steps, by range, operator or step", 
   const std::string by_step = path_report("all", "step");
   CHECK(has(by_step,
             "Step,Begin (ns),Length (ns),Host (ns),Input (ns),CUDA call (ns),Launch latency (ns),Computation (ns),"
-            "Communication (ns),Copy (ns),Stream delay (ns),Synchronisation (ns),Thread wait (ns),Unknown (ns)\n"));
-  CHECK(has(by_step, "\n,0,130,55,0,0,4,66,0,0,0,5,0,0\n"));
-  CHECK(has(path_report("steps", "step"), "\n1,100,30,30,0,0,0,0,0,0,0,0,0,0\n"));
+            "Communication (ns),Copy (ns),Stream delay (ns),Synchronisation (ns),Thread wait (ns),"
+            "Full launch queue (ns),Unknown (ns)\n"));
+  CHECK(has(by_step, "\n,0,130,55,0,0,4,66,0,0,0,5,0,0,0\n"));
+  CHECK(has(path_report("steps", "step"), "\n1,100,30,30,0,0,0,0,0,0,0,0,0,0,0\n"));
 }
 
 TEST_CASE("the view critical_path lists segments in order of time", "[report]") {
