@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "advice/context.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
 #include <cstdint>
 
-// Facts about one device activity that several rules need.
+// What several rules need of device activities.
 namespace rangefinder::advice {
 
 /// To launch a kernel and to let its last block end takes some 5 us of the device whatever it does: the time of shorter
@@ -37,6 +39,21 @@ inline const DeviceInfo& device_of(const Timeline& timeline, ActivityIndex activ
 inline CallIndex call_of(const Timeline& timeline, ActivityIndex activity) noexcept {
   const LaunchIndex launch = timeline.activities.launch[activity];
   return launch < timeline.launches.size() ? timeline.launches.call[launch] : CallIndex(kNone);
+}
+
+/// Calls `judge(kernel, configuration)` with each kernel of the judged steps whose launch configuration is known. It
+/// answers whether the device is known well enough to judge it. False: there are kernels, and none could be judged.
+template <typename JudgeKernel>
+bool judge_kernels(Context& context, JudgeKernel judge) {
+  const Timeline& timeline = context.timeline();
+  bool any = false, any_judged = false;
+  for (const ActivityIndex kernel : context.work()) {
+    if (timeline.activities.kind[kernel] != ActivityKind::kKernel) continue;
+    any = true;
+    const KernelDetail* const launch = launch_configuration(timeline, kernel);
+    if (launch != nullptr && judge(kernel, *launch)) any_judged = true;
+  }
+  return any_judged || !any;
 }
 
 }  // namespace rangefinder::advice

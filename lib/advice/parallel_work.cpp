@@ -6,6 +6,7 @@
 #include "analysis/device_states.hpp"
 #include "analysis/spread.hpp"
 
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -47,6 +48,7 @@ class ParallelFinder {
     });
     for (const RangeIndex row : rows) take(row);
     close();
+    keep_what_is_waited_for();
     return std::move(out_);
   }
 
@@ -77,6 +79,8 @@ class ParallelFinder {
     open_ = {};
   }
 
+  void keep_what_is_waited_for();
+
   Context& context_;
   const Timeline& timeline_;
   const std::vector<bool>& is_host_only_;
@@ -84,23 +88,81 @@ class ParallelFinder {
   std::vector<ParallelWork> out_;
 };
 
-/// By thread: when its ranges begin, in order.
-std::vector<std::vector<std::int64_t>> begins_of_ranges(const Timeline& timeline) {
-  std::vector<std::vector<std::int64_t>> begins(timeline.threads.size());
-  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row)
-    if (is_countable(timeline, row)) begins[timeline.ranges.thread[row]].push_back(timeline.ranges.begin_ns[row]);
-  for (std::vector<std::int64_t>& times : begins) std::sort(times.begin(), times.end());
-  return begins;
+/// By process: the thread that marks its steps.
+std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline) {
+  std::map<ProcessIndex, ThreadIndex> out;
+  for (const ThreadIndex thread : timeline.steps.thread)
+    if (thread < timeline.threads.size()) out.try_emplace(timeline.threads[thread].process, thread);
+  return out;
 }
 
-/// Whether a thread takes part in the work, or opens no range meanwhile but that in which it waits.
-bool waits_for(const Timeline& timeline, ThreadIndex thread, const std::vector<std::int64_t>& begins,
-               const ParallelWork& work) {
+/// When ranges of threads begin, and when any begins or ends.
+class ThreadEvents {
+ public:
+  explicit ThreadEvents(const Timeline& timeline) : begins_(timeline.threads.size()), all_(timeline.threads.size()) {
+    const RangeTable& ranges = timeline.ranges;
+    for (RangeIndex row{0}; row < ranges.size(); ++row) {
+      if (!is_countable(timeline, row)) continue;
+      begins_[ranges.thread[row]].push_back(ranges.begin_ns[row]);
+      all_[ranges.thread[row]].insert(all_[ranges.thread[row]].end(), {ranges.begin_ns[row], ranges.end_ns[row]});
+    }
+    for (std::vector<std::int64_t>& times : begins_) std::sort(times.begin(), times.end());
+    for (std::vector<std::int64_t>& times : all_) std::sort(times.begin(), times.end());
+  }
+  std::size_t begins_between(ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns) const {
+    const std::vector<std::int64_t>& times = begins_[thread];
+    const auto first = std::upper_bound(times.begin(), times.end(), begin_ns);
+    return static_cast<std::size_t>(std::lower_bound(first, times.end(), end_ns) - first);
+  }
+  /// The first that is not before; kNoTime.
+  std::int64_t next(ThreadIndex thread, std::int64_t time_ns) const {
+    const auto found = std::lower_bound(all_[thread].begin(), all_[thread].end(), time_ns);
+    return found != all_[thread].end() ? *found : kNoTime;
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> begins_, all_;
+};
+
+/// Whether a thread takes part in the work, or waits for it: it opens no range meanwhile but that in which it does, and
+/// goes on as the work is done. A range that ends later has a reason of its own.
+bool waits_for(const Timeline& timeline, ThreadIndex thread, const ThreadEvents& events, const ParallelWork& work) {
+  // To wake a thread up takes some 50 us, and longer where processors sleep.
+  constexpr std::int64_t kWakeUpNs = 200'000;
   const auto is_own = [&](RangeIndex range) { return timeline.ranges.thread[range] == thread; };
   if (std::any_of(work.ranges.begin(), work.ranges.end(), is_own)) return true;
-  const auto first = std::upper_bound(begins.begin(), begins.end(), work.begin_ns);
-  const auto last = std::lower_bound(first, begins.end(), work.end_ns);
-  return last - first <= 1;
+  const std::int64_t next_ns = events.next(thread, work.end_ns);
+  return next_ns != kNoTime && next_ns - work.end_ns <= kWakeUpNs &&
+         events.begins_between(thread, work.begin_ns, work.end_ns) <= 1;
+}
+
+/// Drops names for most of whose work the thread that marks the steps does not wait, and of others that for which it
+/// does not.
+void ParallelFinder::keep_what_is_waited_for() {
+  const std::map<ProcessIndex, ThreadIndex> steppers = step_threads(timeline_);
+  const ThreadEvents events(timeline_);
+  const HostSpans& input = context_.host_causes().input;
+  std::map<std::pair<ProcessIndex, StringId>, std::pair<std::size_t, std::size_t>> waited;  // and all
+  std::vector<bool> is_waited_for;
+  for (ParallelWork& work : out_) {
+    const auto stepper = steppers.find(work.process);
+    bool waits = true;
+    if (stepper != steppers.end()) {
+      work.waiter = stepper->second;
+      const std::int64_t input_ns = input.covered_ns(work.waiter, work.begin_ns, work.end_ns);
+      waits = input_ns <= (work.end_ns - work.begin_ns) / 2 && waits_for(timeline_, work.waiter, events, work);
+    }
+    is_waited_for.push_back(waits);
+    auto& [some, all] = waited[{work.process, work.name}];
+    some += waits ? 1 : 0;
+    ++all;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const auto& [some, all] = waited[{out_[i].process, out_[i].name}];
+    if (is_waited_for[i] && some * 2 > all) std::swap(out_[kept++], out_[i]);
+  }
+  out_.resize(kept);
 }
 
 /// What a thread does that is no work alone: input, and waits for collectives.
@@ -118,31 +180,23 @@ std::vector<ParallelWork> parallel_works_of(Context& context, const std::vector<
   return ParallelFinder(context, is_host_only).run();
 }
 
-/// By process: the thread that marks its steps; kNone without.
-std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline) {
-  std::map<ProcessIndex, ThreadIndex> out;
-  for (const ThreadIndex thread : timeline.steps.thread)
-    if (thread < timeline.threads.size()) out.try_emplace(timeline.threads[thread].process, thread);
-  return out;
-}
-
 HostSpans serial_work_of(Context& context, const std::vector<ParallelWork>& works) {
   const Timeline& timeline = context.timeline();
-  const std::map<ProcessIndex, ThreadIndex> steppers = step_threads(timeline);
-  const std::vector<std::vector<std::int64_t>> begins = begins_of_ranges(timeline);
-  std::vector<bool> shares(timeline.processes.size());
+  std::map<ProcessIndex, ThreadIndex> waiters;
   HostSpans other = waits_of_threads(context);
   for (const ParallelWork& work : works) {
-    const auto stepper = steppers.find(work.process);
-    if (stepper == steppers.end() || !waits_for(timeline, stepper->second, begins[stepper->second], work)) continue;
-    shares[work.process] = true;
-    other.add(stepper->second, work.begin_ns, work.end_ns);
+    if (work.waiter == kNone) continue;
+    waiters[work.process] = work.waiter;
+    other.add(work.waiter, work.begin_ns, work.end_ns);
   }
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row)
+    if (timeline.ranges.kind[row] == RangeKind::kOperator && is_countable(timeline, row))
+      other.add(timeline.ranges.thread[row], timeline.ranges.begin_ns[row], timeline.ranges.end_ns[row]);
   other.finish();
   HostSpans frames;
   for (const Frame& frame : context.frames().all())
-    if (const auto stepper = steppers.find(frame.process); stepper != steppers.end() && shares[frame.process])
-      frames.add(stepper->second, frame.begin_ns, frame.end_ns);
+    if (const auto waiter = waiters.find(frame.process); waiter != waiters.end())
+      frames.add(waiter->second, frame.begin_ns, frame.end_ns);
   frames.finish();
   HostSpans serial;
   for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread)

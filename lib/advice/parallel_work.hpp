@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 // Work that threads of a process share, and what one of them does alone.
@@ -20,6 +19,7 @@ struct ParallelWork {
   StringId name = StringId::kEmpty;
   ProcessIndex process{0};
   std::vector<RangeIndex> ranges;
+  ThreadIndex waiter = kNone;  ///< the thread that marks the steps; kNone: there are none
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t total_ns = 0;
@@ -30,15 +30,13 @@ struct ParallelWork {
   }
 };
 
-/// Of the judged frames, of processes without a device.
+/// Of the judged frames, of processes without a device. Where there are steps, only names for most of whose work the
+/// thread that marks them waits, or in which it takes part: loaders that work beside it share nothing with it, and what
+/// it gets its input by is input.
 std::vector<ParallelWork> parallel_works_of(Context& context, const std::vector<bool>& is_host_only);
 
-/// By process: the thread that marks its steps.
-std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline);
-
 /// What the thread that marks the steps does while those that share its work stand still: all of its time in frames
-/// but shared work, input and communication. Only of processes whose work it waits for, or takes part in: loaders that
-/// work beside it share nothing.
+/// but shared work, input, communication, and operators, which have threads of OpenMP that no recording has.
 HostSpans serial_work_of(Context& context, const std::vector<ParallelWork>& works);
 
 }  // namespace rangefinder::advice

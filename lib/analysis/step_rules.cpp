@@ -38,13 +38,20 @@ std::string_view name_of(StepPart part) noexcept {
 }
 
 StepRules::StepRules()
-    : patterns_{{{"data", "data_*", "data.*", "dataload*", "enumerate(DataLoader)*", "next_batch*", "load_batch*"},
+    : patterns_{{{"data", "data_*", "data.*", "data load*", "data-load*", "dataload*", "*loader*next*",
+                  "enumerate(DataLoader)*", "next(*", "*next_batch*", "load_batch*", "batch_generator*",
+                  "batch-generator*", "collate*"},
                  {"forward*", "*.forward", "loss"},
                  {"backward*", "*.backward"},
                  {"optimizer*", "zero_grad*", "clip_grad*"},
                  {"checkpoint*", "save_checkpoint*", "load_checkpoint*"},
                  {"recompute*"},
-                 {"skipped_step*", "skip_step*", "step_skipped*", "overflow*"}}} {}
+                 {"skipped_step*", "skip_step*", "step_skipped*", "overflow*"}}} {
+  std::vector<std::string>& data = patterns_[static_cast<std::size_t>(StepPart::kData)];
+  for (const char* verb : {"fetch", "get", "load", "next", "prepare", "read", "sample", "wait"})
+    for (const char* noun : {"batch", "batches", "data", "inputs", "samples"})
+      data.push_back(std::string(verb) + "*" + noun);
+}
 
 Status StepRules::apply(std::string_view text) {
   StepRules changed = *this;

@@ -154,15 +154,14 @@ Judgement judge_implicit_synchronization(Context& context) {
   }
   // Without the waits the host would do what other rules are about while the device works. That is no gain of this one.
   Change others = without_causes(context);
-  const std::int64_t waits_ns = context.gain_ns(change);
-  if (waits_ns == 0) return Judgement::nothing();
-  const std::int64_t own_ns = others.empty() ? waits_ns : context.gain_beside_ns(others, change);
-  const std::int64_t least_ns =
-      waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 1;
-  if (own_ns < least_ns) return Judgement::nothing();
   skip_copies_of_values(context, skipped, change);
   skip_use_of_values(context, skipped, change);
   const std::int64_t gain_ns = context.gain_ns(change);
+  if (gain_ns == 0) return Judgement::nothing();
+  const std::int64_t own_ns = others.empty() ? gain_ns : context.gain_beside_ns(others, change);
+  const std::int64_t least_ns =
+      waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 1;
+  if (own_ns < least_ns) return Judgement::nothing();
   return Judgement::found(finding_of(
       AdviceRule::kImplicitSynchronization, gain_ns, evidence,
       {"The host waits for the device " + counted(evidence.count(), "time") + a_step(context) + ", mostly in " +

@@ -50,23 +50,19 @@ std::optional<double> used_share(const KernelDetail& launch, std::uint64_t at_on
 
 Judgement judge_tail_wave(Context& context) {
   const Timeline& timeline = context.timeline();
-  bool any = false, any_known = false;
   Change change;
   EvidenceTable evidence(context);
-  for (const ActivityIndex kernel : context.work()) {
-    const KernelDetail* const launch = launch_configuration(timeline, kernel);
-    if (timeline.activities.kind[kernel] == ActivityKind::kKernel) any = true;
-    if (launch == nullptr) continue;
-    const std::optional<std::uint64_t> at_once = analysis::blocks_at_once(device_of(timeline, kernel), *launch);
-    if (!at_once) continue;
-    any_known = true;
-    if (length_of(timeline, kernel) < kShortestKernelNs) continue;
-    const std::optional<double> used = used_share(*launch, *at_once, context.families().of(kernel));
-    if (!used) continue;
+  const bool known = judge_kernels(context, [&](ActivityIndex kernel, const KernelDetail& launch) {
+    const std::optional<std::uint64_t> at_once = analysis::blocks_at_once(device_of(timeline, kernel), launch);
+    if (!at_once) return false;
+    if (length_of(timeline, kernel) < kShortestKernelNs) return true;
+    const std::optional<double> used = used_share(launch, *at_once, context.families().of(kernel));
+    if (!used) return true;
     change.scale_activity(timeline, kernel, *used);
     evidence.add_activity(kernel, length_of(timeline, kernel));
-  }
-  if (any && !any_known) return Judgement::cannot_tell(kLaunchConfigurationsAreMissing);
+    return true;
+  });
+  if (!known) return Judgement::cannot_tell(kLaunchConfigurationsAreMissing);
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   return Judgement::found(finding_of(

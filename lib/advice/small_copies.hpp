@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "advice/context.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <vector>
+
+// Copies so small that each costs its launch and not its bytes.
+namespace rangefinder::advice {
+
+/// Many of one process, direction and step, in order: one copy of all of them would do. Not those to the host that are
+/// waited for one by one: they are waits.
+using SmallCopies = std::vector<ActivityIndex>;
+
+std::vector<SmallCopies> small_copies_of(Context& context);
+
+/// The first of them stays.
+void merge_copies(const Timeline& timeline, const SmallCopies& copies, Change& change);
+
+}  // namespace rangefinder::advice
