@@ -59,6 +59,20 @@ const std::vector<CriticalWindow>& Context::windows() {
   return *windows_;
 }
 
+const std::vector<bool>& Context::counted_windows() {
+  if (counted_windows_) return *counted_windows_;
+  counted_windows_.emplace(windows().size(), true);
+  if (!frames().are_steps() || !frames().know_warm_up()) return *counted_windows_;
+  std::set<std::pair<ProcessIndex, std::int64_t>> early;
+  for (const Frame& frame : frames().all())
+    if (frame.is_early) early.emplace(frame.process, frame.number);
+  std::vector<bool> late(windows().size());
+  for (std::size_t i = 0; i < late.size(); ++i)
+    late[i] = early.count({windows()[i].process, windows()[i].step.value_or(0)}) == 0;
+  if (std::find(late.begin(), late.end(), true) != late.end()) counted_windows_ = std::move(late);
+  return *counted_windows_;
+}
+
 const std::vector<analysis::Wait>& Context::waits() {
   if (waits_) return *waits_;
   waits_ = analysis::waits_of(timeline_);
@@ -162,6 +176,7 @@ std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
   analysis::Sum sum;
   std::vector<double> gains;
   for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!counted_windows()[i]) continue;
     sum.add(detail::minus(before[i], after[i]));
     gains.push_back(static_cast<double>(detail::minus(before[i], after[i])));
   }
@@ -177,6 +192,7 @@ std::int64_t Context::gain_at_pace_ns(Change& change) {
   analysis::Sum before;
   std::map<ProcessIndex, analysis::Sum> of_rank;
   for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!counted_windows()[i]) continue;
     before.add((*recorded_ns_)[i]);
     of_rank[windows()[i].process].add(after[i]);
   }

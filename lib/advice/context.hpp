@@ -58,9 +58,10 @@ class Context {
 
   /// The mean length of the judged steps; where there are none, of all that was recorded.
   std::int64_t step_ns();
-  /// By how much the judged steps get shorter: the mean or the median, whichever is more, so that what is slow in some
-  /// steps counts as well as what is slow in most of them. 0 where that is less than the least gain that is reported,
-  /// without working out the schedule where it is clear.
+  /// By how much the judged steps get shorter, without the early ones, in which the host has not filled the queue yet
+  /// and a program sets itself up: the mean or the median, whichever is more, so that what is slow in some steps counts
+  /// as well as what is slow in most of them. 0 where that is less than the least gain that is reported, without
+  /// working out the schedule where it is clear.
   std::int64_t gain_ns(Change& change);
   /// The same of `change` for steps that are already changed by `first`.
   std::int64_t gain_beside_ns(Change& first, Change& change);
@@ -74,6 +75,8 @@ class Context {
 
  private:
   std::vector<std::int64_t> lengths_with(Change change);
+  /// By window, whether gains count it.
+  const std::vector<bool>& counted_windows();
 
   const Timeline& timeline_;
   AdviceOptions options_;
@@ -82,6 +85,7 @@ class Context {
   std::optional<Frames> frames_;
   std::optional<CriticalPathGraph> graph_;
   std::optional<std::vector<CriticalWindow>> windows_;
+  std::optional<std::vector<bool>> counted_windows_;
   std::optional<std::int64_t> step_ns_;
   std::optional<std::vector<std::int64_t>> recorded_ns_;
   std::optional<Change> queue_waits_;

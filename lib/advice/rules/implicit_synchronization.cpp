@@ -92,12 +92,16 @@ bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   return frames.are_steps();
 }
 
+/// Whether what was waited for last is a copy to the host.
+bool is_for_value(const Timeline& timeline, const analysis::Wait& wait) {
+  return wait.last != kNone && direction_of(timeline, wait.last) == CopyDirection::kToHost;
+}
+
 /// The copy of the value that was waited for, its call, and what lies between that and the wait.
 void skip_copies_of_values(Context& context, const std::vector<std::size_t>& waits, Change& change) {
   const Timeline& timeline = context.timeline();
   for (const std::size_t i : waits) {
     const analysis::Wait& wait = context.waits()[i];
-    if (wait.last == kNone || direction_of(timeline, wait.last) != CopyDirection::kToHost) continue;
     change.scale_activity(timeline, wait.last, 0);
     const CallIndex call = call_of(timeline, wait.last);
     if (call >= timeline.calls.size() || timeline.calls.thread[call] != wait.thread) continue;
@@ -154,14 +158,19 @@ Judgement judge_implicit_synchronization(Context& context) {
   }
   // Without the waits the host would do what other rules are about while the device works. That is no gain of this one.
   Change others = without_causes(context);
-  skip_copies_of_values(context, skipped, change);
-  skip_use_of_values(context, skipped, change);
-  const std::int64_t gain_ns = context.gain_ns(change);
-  if (gain_ns == 0) return Judgement::nothing();
-  const std::int64_t own_ns = others.empty() ? gain_ns : context.gain_beside_ns(others, change);
+  std::vector<std::size_t> for_values = skipped;
+  std::erase_if(for_values, [&](std::size_t i) { return !is_for_value(timeline, waits[i]); });
+  skip_copies_of_values(context, for_values, change);
+  // A host that launches late waits for little. What it does with the value still keeps it from launching.
+  skip_use_of_values(context, for_values, change);
+  const std::int64_t values_ns = context.gain_ns(change);
+  if (values_ns == 0) return Judgement::nothing();
+  const std::int64_t own_ns = others.empty() ? values_ns : context.gain_beside_ns(others, change);
   const std::int64_t least_ns =
       waits_at_ends(context, skipped) ? context.step_ns() / 1000 * kLeastPermilleOfOneWait : 1;
   if (own_ns < least_ns) return Judgement::nothing();
+  skip_use_of_values(context, skipped, change);
+  const std::int64_t gain_ns = context.gain_ns(change);
   return Judgement::found(finding_of(
       AdviceRule::kImplicitSynchronization, gain_ns, evidence,
       {"The host waits for the device " + counted(evidence.count(), "time") + a_step(context) + ", mostly in " +

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "advice/small_copies.hpp"
+
 #include "advice/launches.hpp"
 #include "advice/rule.hpp"
-#include "advice/small_copies.hpp"
 
 #include <rangefinder/timeline.hpp>
 
