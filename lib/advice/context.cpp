@@ -61,15 +61,14 @@ const std::vector<CriticalWindow>& Context::windows() {
 
 const std::vector<bool>& Context::counted_windows() {
   if (counted_windows_) return *counted_windows_;
-  counted_windows_.emplace(windows().size(), true);
-  if (!frames().are_steps() || !frames().know_warm_up()) return *counted_windows_;
-  std::set<std::pair<ProcessIndex, std::int64_t>> early;
+  std::set<std::pair<ProcessIndex, std::int64_t>> first;
   for (const Frame& frame : frames().all())
-    if (frame.is_early) early.emplace(frame.process, frame.number);
-  std::vector<bool> late(windows().size());
-  for (std::size_t i = 0; i < late.size(); ++i)
-    late[i] = early.count({windows()[i].process, windows()[i].step.value_or(0)}) == 0;
-  if (std::find(late.begin(), late.end(), true) != late.end()) counted_windows_ = std::move(late);
+    if (frame.is_first_quarter) first.emplace(frame.process, frame.number);
+  std::vector<bool> counted;
+  for (const CriticalWindow& window : windows())
+    counted.push_back(!window.step || first.count({window.process, *window.step}) == 0);
+  if (std::find(counted.begin(), counted.end(), true) == counted.end()) counted.assign(counted.size(), true);
+  counted_windows_ = std::move(counted);
   return *counted_windows_;
 }
 
@@ -162,7 +161,7 @@ std::int64_t Context::gain_ns(Change& change) {
 std::int64_t Context::gain_beside_ns(Change& first, Change& change) {
   change.finish();
   if (change.empty() || windows().empty()) return 0;
-  const auto count = static_cast<std::int64_t>(windows().size());
+  const std::int64_t count = std::count(counted_windows().begin(), counted_windows().end(), true);
   if (change.most_ns() / count < least_gain_ns() / 2) return 0;  // a median is at most twice the mean
   if (!recorded_ns_) recorded_ns_ = lengths_with(Change());
   std::vector<std::int64_t> before = *recorded_ns_;

@@ -21,16 +21,17 @@ Frames::Frames(const Timeline& timeline, const analysis::StepAnalysis& steps) {
   std::vector<std::size_t> count(timeline.processes.size()), position(timeline.processes.size());
   for (const analysis::StepFigures& step : steps.steps) ++count[step.process];
   for (const analysis::StepFigures& step : steps.steps) {
-    const bool is_early = position[step.process]++ < std::max(kFewestEarly, count[step.process] / kEarlyPart);
+    const std::size_t quarter = count[step.process] / kEarlyPart, at = position[step.process]++;
+    const bool is_early = at < std::max(kFewestEarly, quarter);
     if (!step.warm_up && step.begin_ns < step.end_ns)
-      frames_.push_back({step.process, step.number, step.begin_ns, step.end_ns, is_early});
+      frames_.push_back({step.process, step.number, step.begin_ns, step.end_ns, is_early, at < quarter});
   }
   are_steps_ = !frames_.empty();
   for (std::size_t i = 0; i + analysis::kFewestSteps <= steps.steps.size(); ++i)
     if (steps.steps[i].process == steps.steps[i + analysis::kFewestSteps - 1].process) knows_warm_up_ = true;
   if (!are_steps_ && timeline.begin_ns < timeline.end_ns)
     for (ProcessIndex process{0}; process < timeline.processes.size(); ++process)
-      frames_.push_back({process, 0, timeline.begin_ns, timeline.end_ns, false});
+      frames_.push_back({process, 0, timeline.begin_ns, timeline.end_ns});
   first_.assign(timeline.processes.size() + 1, 0);
   for (const Frame& frame : frames_) ++first_[frame.process + std::size_t{1}];
   for (std::size_t process = 1; process < first_.size(); ++process) first_[process] += first_[process - 1];

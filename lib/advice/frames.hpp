@@ -19,6 +19,8 @@ struct Frame {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   bool is_early = false;  ///< one of the first of its process, in which a program may still set itself up
+  /// In the first quarter, in which the host fills the queue: the device waits for it then, and never again.
+  bool is_first_quarter = false;
 };
 
 /// The steps that are judged: those after the warm-up. Where there are none, all of the recording, a frame for each

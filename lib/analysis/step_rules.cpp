@@ -49,7 +49,7 @@ StepRules::StepRules()
                  {"skipped_step*", "skip_step*", "step_skipped*", "overflow*"}}} {
   std::vector<std::string>& data = patterns_[static_cast<std::size_t>(StepPart::kData)];
   for (const char* verb : {"fetch", "get", "load", "next", "prepare", "read", "sample", "wait"})
-    for (const char* noun : {"batch", "batches", "data", "inputs", "samples"})
+    for (const char* noun : {"batch", "batches", "data", "examples", "images", "inputs", "records", "samples"})
       data.push_back(std::string(verb) + "*" + noun);
 }
 

@@ -30,7 +30,8 @@ inline constexpr std::size_t kStepParts = static_cast<std::size_t>(StepPart::kNo
 ///
 ///   data        data data_* data.* data load* data-load* dataload* *loader*next* enumerate(DataLoader)* next(*
 ///               *next_batch* load_batch* batch_generator* batch-generator* collate*
-///               V*N, V: fetch get load next prepare read sample wait, N: batch batches data inputs samples
+///               V*N, V: fetch get load next prepare read sample wait, N: batch batches data examples images inputs
+///               records samples
 ///   forward     forward* *.forward loss
 ///   backward    backward* *.backward
 ///   optimizer   optimizer* zero_grad* clip_grad*

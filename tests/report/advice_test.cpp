@@ -60,6 +60,37 @@ TEST_CASE("advice begins with the verdict, then findings with their evidence, th
   CHECK(missing < text.size());
 }
 
+TEST_CASE("advice says what of a gain decides the order where that is not all of it", "[report]") {
+  constexpr std::int64_t kUs = 1000;
+  // The host waits for its input, and then launches more slowly than the device works: launches gain more, but most of
+  // it is the input's.
+  TimelineBuilder build;
+  for (int step = 0; step < 12; ++step) {
+    const std::int64_t at = step * 1000 * kUs;
+    build.step(step, at, at + 1000 * kUs).range("step", at, at + 1000 * kUs).range("load_batch", at, at + 400 * kUs);
+    for (std::int64_t launch = 410; launch <= 970; launch += 140)
+      build.launch_call("cudaLaunchKernel", at + launch * kUs, at + (launch + 5) * kUs)
+          .kernel(at + (launch + 7) * kUs, at + (launch + 107) * kUs, "work");
+  }
+  const Timeline timeline = build.build();
+  ReportOptions wide;
+  wide.width = 200;
+  const std::string text = report_of(timeline, wide);
+  INFO(text);
+  const std::size_t first = text.find("1.  Up to "), second = text.find("2.  Up to ");
+  REQUIRE(second != std::string::npos);
+  CHECK(text.substr(first, second - first).find("beyond other findings") == std::string::npos);
+  CHECK(text.find(" % of it beyond other findings: The device waits for the host", second) != std::string::npos);
+  ReportOptions options;
+  options.format = ReportFormat::kJson;
+  const testing::JsonValue json = testing::JsonValue::parse(report_of(timeline, options));
+  const auto& rows = json["rows"].items();
+  REQUIRE(rows.size() >= 2);
+  CHECK(rows[0]["own_gain_ns"].integer() == rows[0]["gain_ns"].integer());
+  CHECK(rows[1]["gain_ns"].integer() > rows[0]["gain_ns"].integer());
+  CHECK(rows[1]["own_gain_ns"].integer() < rows[0]["own_gain_ns"].integer());
+}
+
 TEST_CASE("advice as text keeps to the width of the terminal", "[report]") {
   ReportOptions options;
   options.width = 60;

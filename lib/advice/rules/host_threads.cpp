@@ -35,11 +35,11 @@ std::size_t processors_of(const Timeline& timeline) {
   return processors / std::max<std::size_t>(1, timeline.processes.size());
 }
 
-/// How many threads a work should have at least; 0: it has enough. Two processors can be one core: with half of them,
-/// all cores work. More than that but fewer than three quarters are neither one for each core nor for each processor.
-std::size_t wanted_threads(std::size_t threads, std::size_t processors) noexcept {
-  if (threads * 2 < processors) return processors / 2;
-  return threads * 2 > processors && threads * 4 < processors * 3 ? processors : 0;
+/// Whether a work has so few threads that processors have nothing to do. Two processors can be one core: with half as
+/// many threads, all cores work. More than that but fewer than three quarters are neither one for each core nor for
+/// each processor.
+bool are_few(std::size_t threads, std::size_t processors) noexcept {
+  return threads * 2 < processors || (threads * 2 > processors && threads * 4 < processors * 3);
 }
 
 /// A work with when it could be done.
@@ -55,7 +55,7 @@ std::vector<EvenWork> uneven_works(const Timeline& timeline, const std::vector<P
   std::vector<EvenWork> all;
   std::map<std::pair<ProcessIndex, StringId>, std::pair<double, double>> times;  // that could be saved, and all
   for (const ParallelWork& work : works) {
-    const std::int64_t even_ns = work.even_end_ns(wanted_threads(work.ranges.size(), processors));
+    const std::int64_t even_ns = work.even_end_ns(are_few(work.ranges.size(), processors) ? processors : 0);
     all.push_back({&work, even_ns});
     auto& [saved, taken] = times[{work.process, work.name}];
     saved += static_cast<double>(std::max<std::int64_t>(work.end_ns - even_ns, 0));

@@ -49,6 +49,7 @@ ColumnsOf<AdviceTableRow> columns_of(const Advice& advice) {
   columns.percent("Gain share", of_finding([&advice](const AdviceFinding& finding) {
                     return if_that(advice.step_ns > 0, common::share(finding.gain_ns, advice.step_ns));
                   }));
+  columns.time("Own gain", of_finding([](const AdviceFinding& finding) { return finding.own_gain_ns; })).if_room(3);
   columns
       .bytes("Gain in bytes", of_finding([](const AdviceFinding& finding) {
                return if_that(finding.gain_bytes > 0, finding.gain_bytes);

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Training on CPUs, alone or with Gloo.
@@ -56,9 +58,33 @@ inline Program run_on_host(std::uint64_t seed, const HostLoop& loop) {
   return run.finish();
 }
 
+/// Threads that decode batches ahead, beside everything else that the program does: each is busy most of the time, and
+/// one batch takes longer than another.
+inline void add_loader_threads(Program& program, std::uint64_t seed, std::size_t threads, double batch_us) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> length(0.6 * batch_us, 1.4 * batch_us);
+  for (std::size_t loader = 0; loader < threads; ++loader) {
+    const std::size_t thread = program.threads.size();
+    program.threads.push_back("loader_" + std::to_string(loader));
+    std::int64_t at_ns = program.steps.front().begin_ns + static_cast<std::int64_t>(loader) * 700'000;
+    for (;;) {
+      ProgramRange range;
+      range.name = "decode_batch";
+      range.thread = thread;
+      range.begin_ns = at_ns;
+      range.cpu_ns = static_cast<std::int64_t>(length(random) * 1000);
+      range.end_ns = at_ns + range.cpu_ns;
+      if (range.end_ns >= program.steps.back().end_ns) break;
+      at_ns = range.end_ns + 900'000;
+      program.ranges.push_back(std::move(range));
+    }
+  }
+}
+
 /// A program that divides its work among threads of its own.
 struct ThreadedLoop {
   int steps = 24;
+  std::uint32_t processors = 8;
   std::vector<double> shares = std::vector<double>(8, 0.125);  ///< of the work of a phase, by thread
   int phases = 6;
   double phase_us = 24'000;  ///< of work, by all threads together

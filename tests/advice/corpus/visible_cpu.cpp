@@ -48,6 +48,28 @@ Program waits_with_uneven_threads(std::uint64_t seed, Planted planted) {
   return run_threaded(seed, loop);
 }
 
+/// The pool has been made with so few threads for a smaller machine.
+Program three_of_eight_threads(std::uint64_t seed, Planted planted) {
+  ThreadedLoop loop;
+  if (planted(0)) loop.shares = std::vector<double>(3, 1.0 / 3);
+  return run_threaded(seed, loop);
+}
+
+/// The last thread gets what is left over.
+Program last_gets_the_rest(std::uint64_t seed, Planted planted) {
+  ThreadedLoop loop;
+  if (planted(0)) loop.shares = {0.121, 0.121, 0.121, 0.121, 0.121, 0.121, 0.121, 0.153};
+  return run_threaded(seed, loop);
+}
+
+/// Its name says what it gets, but no word of it stands alone.
+Program fetches_examples(std::uint64_t seed, Planted planted) {
+  HostLoop loop;
+  loop.names.data = "fetch_next_examples";
+  if (planted(0)) loop.data_us = 4'000;
+  return run_on_host(seed, loop);
+}
+
 }  // namespace
 
 std::vector<AdviceCase> visible_cpu_cases() {
@@ -61,6 +83,9 @@ std::vector<AdviceCase> visible_cpu_cases() {
        {{R::kHostThreads}, {R::kDataWait}},
        alone(waits_with_uneven_threads),
        {}},
+      {"three threads on eight processors", {{R::kHostThreads}}, alone(three_of_eight_threads), {}},
+      {"the last thread gets the rest", {{R::kHostThreads}}, alone(last_gets_the_rest), {}},
+      {"examples are fetched late", {{R::kDataWait}}, alone(fetches_examples), {}, true},
   };
 }
 

@@ -177,6 +177,47 @@ std::vector<Program> good_gloo_job(std::uint64_t seed, Planted) {
 
 Program good_on_host(std::uint64_t seed, Planted) { return run_on_host(seed, HostLoop{}); }
 
+Program loaders_beside_training(std::uint64_t seed, Planted) {
+  Program program = run_on_host(seed, HostLoop{});
+  add_loader_threads(program, seed, 3, 14'000);
+  return program;
+}
+
+/// Threads that decode are as long as a phase, and are done at other times.
+Program loaders_beside_threads(std::uint64_t seed, Planted) {
+  ThreadedLoop loop;
+  loop.shares = std::vector<double>(6, 1.0 / 6);
+  Program program = run_threaded(seed, loop);
+  add_loader_threads(program, seed, 2, 3'000);
+  return program;
+}
+
+/// Parts that are as equal as a division by rows makes them.
+Program parts_by_rows(std::uint64_t seed, Planted) {
+  ThreadedLoop loop;
+  loop.shares = {0.1275, 0.1225, 0.1260, 0.1240, 0.1285, 0.1230, 0.1245, 0.1240};
+  return run_threaded(seed, loop);
+}
+
+/// Half of the processors are the other threads of the same cores.
+Program thread_for_each_core(std::uint64_t seed, Planted) {
+  ThreadedLoop loop;
+  loop.processors = 16;
+  return run_threaded(seed, loop);
+}
+
+/// Records are read while the device has enough to do. Only the first step waits for them.
+Program records_in_time(std::uint64_t seed, Planted) {
+  Loop loop{mlp({8, 8192, 2048})};
+  loop.steps = 16;
+  loop.names.data = "read_records";
+  loop.data = [model = loop.model](Simulation& run, int) {
+    run.host(3'200);
+    default_data(run, model);
+  };
+  return run_loop(seed, loop);
+}
+
 }  // namespace
 
 std::vector<AdviceCase> visible_healthy_cases() {
@@ -196,6 +237,11 @@ std::vector<AdviceCase> visible_healthy_cases() {
       {"a GAN with two optimizers", {}, alone(good_gan), {}},
       {"4 Gloo ranks whose communication is hidden", {}, good_gloo_job, {}},
       {"training on CPUs as it should be", {}, alone(good_on_host), {}, true},
+      {"training on CPUs beside threads that decode", {}, alone(loaders_beside_training), {}},
+      {"threads that compute beside threads that decode", {}, alone(loaders_beside_threads), {}},
+      {"parts of a few per cent more", {}, alone(parts_by_rows), {}},
+      {"a thread for each core", {}, alone(thread_for_each_core), {}},
+      {"records are read in time", {}, alone(records_in_time), {}, true},
   };
 }
 

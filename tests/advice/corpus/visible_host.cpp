@@ -30,6 +30,20 @@ Program many_small_kernels(std::uint64_t seed, Planted planted) {
   return run_loop(seed, loop);
 }
 
+/// The loss is read in every step, and the host does something with it that takes longer than the wait.
+Program reads_between_small_kernels(std::uint64_t seed, Planted planted) {
+  Loop loop{lstm({2, 24, 256, 512})};
+  loop.steps = 40;
+  loop.graph = !planted(0);
+  if (planted(1))
+    loop.after_step = [](Simulation& run, int) {
+      const auto stop = run.range("early_stopping");
+      run.item();
+      run.host(400);
+    };
+  return run_loop(seed, loop);
+}
+
 Program slow_workers(std::uint64_t seed, Planted planted) {
   Loop loop{cnn({})};
   loop.data = [planted, model = loop.model](Simulation& run, int) {
@@ -96,6 +110,23 @@ Program retries(std::uint64_t seed, Planted planted) {
   if (planted(0))
     loop.after_layer_backward = [count](Simulation& run, int step, std::size_t layer) {
       if (layer == 5 && step > 0) retry(run, *count, 10, 118 * kGiB);
+    };
+  loop.after_step = [count](Simulation& run, int) {
+    run.counter("cuda:0 allocated bytes", 118 * kGiB);
+    run.counter("cuda:0 reserved bytes", 138 * kGiB);
+    run.counter("cuda:0 inactive split bytes", 3 * kGiB);
+    run.counter("cuda:0 allocation retries", *count);
+  };
+  return run_loop(seed, loop);
+}
+
+/// One batch in three is longer than the others.
+Program retries_now_and_then(std::uint64_t seed, Planted planted) {
+  Loop loop{transformer({6, 4, 1024, 2048, 16, 50304})};
+  const auto count = std::make_shared<std::int64_t>(2);
+  if (planted(0))
+    loop.after_layer_backward = [count](Simulation& run, int step, std::size_t layer) {
+      if (layer == 2 && step % 3 == 2) retry(run, *count, 14, 118 * kGiB);
     };
   loop.after_step = [count](Simulation& run, int) {
     run.counter("cuda:0 allocated bytes", 118 * kGiB);
@@ -221,12 +252,20 @@ std::vector<AdviceCase> visible_host_cases() {
        {},
        true},
       {"an LSTM of single time steps", {{R::kLaunchBound}}, alone(many_small_kernels), {}, true},
+      {"a small LSTM whose loss is read",
+       {{R::kLaunchBound}, {R::kImplicitSynchronization}},
+       alone(reads_between_small_kernels),
+       {}},
       {"a CNN waits for its workers", {{R::kDataWait}}, alone(slow_workers), {}, true},
       {"a CNN copies images from pageable memory", {{R::kPageableCopy}}, alone(pageable_images), {}, true},
       {"a recommender copies each feature alone", {{R::kSmallCopies}}, alone(copies_by_feature), {}},
       {"the allocator gives back its segments in every step",
        {{R::kAllocatorRetries}},
        alone(retries),
+       {{R::kDeviceAllocation, "a retry frees and allocates with CUDA's own calls"}}},
+      {"one batch in three is too large for the memory",
+       {{R::kAllocatorRetries}},
+       alone(retries_now_and_then),
        {{R::kDeviceAllocation, "a retry frees and allocates with CUDA's own calls"}}},
       {"memory is in blocks that are too short",
        {{R::kAllocatorFragmentation, R::kAllocatorRetries}},
