@@ -27,6 +27,9 @@ bool is_compilation(std::string_view range) {
   return at != std::string::npos && name.compare(at, 8, "compiled") != 0;
 }
 
+/// cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY: the allocator asks again when it has freed something.
+constexpr std::int32_t kOutOfMemory = 2;
+
 /// Calls that load or link code.
 bool loads_code(std::string_view call) noexcept {
   const std::string_view stem = analysis::call_stem(call);
@@ -65,14 +68,15 @@ class CauseFinder {
   void read_calls();
   std::size_t read_capture(std::size_t first);
   void read_overheads();
+  void find_allocations();
   void find_waits_for_allocations();
   void judge_waits();
   WaitCause cause_of(const analysis::Wait& wait, analysis::CommunicationNames& communication);
 
   Context& context_;
   const Timeline& timeline_;
-  std::vector<CallIndex> outermost_;        // by thread and begin
-  std::vector<bool> waits_for_allocation_;  // by call
+  std::vector<CallIndex> outermost_;                    // by thread and begin
+  std::vector<bool> allocates_, waits_for_allocation_;  // by call
   HostCauses out_;
 };
 
@@ -134,8 +138,9 @@ void CauseFinder::read_calls() {
     if (loads_code(timeline_.text(timeline_.calls.name[outermost_[i]]))) add_call(out_.compilation, outermost_[i]);
     i = stem.starts_with("StreamBeginCapture") || stem.starts_with("GraphInstantiate") ? read_capture(i) : i + 1;
   }
-  for (const analysis::AllocationCall& one : context_.allocations())
-    if (one.call != kNone) add_call(out_.allocations, one.call);
+  find_allocations();
+  for (const CallIndex call : outermost_)
+    if (allocates_[call]) add_call(out_.allocations, call);
   find_waits_for_allocations();
 }
 
@@ -179,19 +184,25 @@ void CauseFinder::read_overheads() {
   }
 }
 
+/// Calls that allocate and free, and that found no memory: those leave no record of an allocation.
+void CauseFinder::find_allocations() {
+  allocates_.assign(timeline_.calls.size(), false);
+  for (const analysis::AllocationCall& one : context_.allocations())
+    if (one.call != kNone) allocates_[one.call] = true;
+  for (const CallIndex call : outermost_)
+    if (timeline_.calls.result[call] == kOutOfMemory) allocates_[call] = true;
+}
+
 /// Calls before one that frees, or behind one that allocates: the allocator waits until memory is not used any more.
 void CauseFinder::find_waits_for_allocations() {
   waits_for_allocation_.assign(timeline_.calls.size(), false);
-  std::vector<bool> allocates(timeline_.calls.size());
-  for (const analysis::AllocationCall& one : context_.allocations())
-    if (one.call != kNone) allocates[one.call] = true;
   for (std::size_t i = 0; i < outermost_.size(); ++i) {
     const CallIndex call = outermost_[i];
     const auto is_beside = [&](std::size_t other) {
-      return allocates[outermost_[other]] && timeline_.calls.thread[outermost_[other]] == timeline_.calls.thread[call];
+      return allocates_[outermost_[other]] && timeline_.calls.thread[outermost_[other]] == timeline_.calls.thread[call];
     };
     waits_for_allocation_[call] =
-        allocates[call] || (i > 0 && is_beside(i - 1)) || (i + 1 < outermost_.size() && is_beside(i + 1));
+        allocates_[call] || (i > 0 && is_beside(i - 1)) || (i + 1 < outermost_.size() && is_beside(i + 1));
   }
 }
 
