@@ -139,7 +139,7 @@ void CauseFinder::read_calls() {
     i = stem.starts_with("StreamBeginCapture") || stem.starts_with("GraphInstantiate") ? read_capture(i) : i + 1;
   }
   find_allocations();
-  for (const CallIndex call : outermost_)
+  for (CallIndex call{0}; call < allocates_.size(); ++call)
     if (allocates_[call]) add_call(out_.allocations, call);
   find_waits_for_allocations();
 }
