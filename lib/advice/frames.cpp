@@ -15,6 +15,19 @@ namespace {
 constexpr std::size_t kFewestEarly = 3;
 constexpr std::size_t kEarlyPart = 4;
 
+/// By process, when its first work of a device was launched; kNoTime without.
+std::vector<std::int64_t> first_launches(const Timeline& timeline) {
+  std::vector<std::int64_t> first(timeline.processes.size(), kNoTime);
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
+    const LaunchIndex launch = timeline.activities.launch[row];
+    if (launch >= timeline.launches.size() || timeline.launches.thread[launch] >= timeline.threads.size()) continue;
+    std::int64_t& of_process = first[timeline.threads[timeline.launches.thread[launch]].process];
+    const std::int64_t time_ns = timeline.launches.time_ns[launch];
+    if (of_process == kNoTime || time_ns < of_process) of_process = time_ns;
+  }
+  return first;
+}
+
 }  // namespace
 
 Frames::Frames(const Timeline& timeline, const analysis::StepAnalysis& steps) {
@@ -29,9 +42,14 @@ Frames::Frames(const Timeline& timeline, const analysis::StepAnalysis& steps) {
   are_steps_ = !frames_.empty();
   for (std::size_t i = 0; i + analysis::kFewestSteps <= steps.steps.size(); ++i)
     if (steps.steps[i].process == steps.steps[i + analysis::kFewestSteps - 1].process) knows_warm_up_ = true;
-  if (!are_steps_ && timeline.begin_ns < timeline.end_ns)
-    for (ProcessIndex process{0}; process < timeline.processes.size(); ++process)
-      frames_.push_back({process, 0, timeline.begin_ns, timeline.end_ns});
+  if (!are_steps_) {
+    const std::vector<std::int64_t> first_launch = first_launches(timeline);
+    for (ProcessIndex process{0}; process < timeline.processes.size(); ++process) {
+      // What comes before the first launch is no wait of the device's.
+      const std::int64_t begin_ns = first_launch[process] != kNoTime ? first_launch[process] : timeline.begin_ns;
+      if (begin_ns < timeline.end_ns) frames_.push_back({process, 0, begin_ns, timeline.end_ns});
+    }
+  }
   first_.assign(timeline.processes.size() + 1, 0);
   for (const Frame& frame : frames_) ++first_[frame.process + std::size_t{1}];
   for (std::size_t process = 1; process < first_.size(); ++process) first_[process] += first_[process - 1];

@@ -23,8 +23,8 @@ struct Frame {
   bool is_first_quarter = false;
 };
 
-/// The steps that are judged: those after the warm-up. Where there are none, all of the recording, a frame for each
-/// process.
+/// The steps that are judged: those after the warm-up. Where there are none, all of the recording from the first launch
+/// on, a frame for each process.
 class Frames {
  public:
   static constexpr std::size_t kNoFrame = static_cast<std::size_t>(-1);

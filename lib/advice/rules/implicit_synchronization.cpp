@@ -92,6 +92,11 @@ bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   return frames.are_steps();
 }
 
+/// Whether the device was done when the host began to wait.
+bool is_over(const Timeline& timeline, const analysis::Wait& wait) {
+  return wait.last != kNone && timeline.activities.end_ns[wait.last] <= wait.begin_ns;
+}
+
 /// Whether what was waited for last is a copy to the host.
 bool is_for_value(const Timeline& timeline, const analysis::Wait& wait) {
   return wait.last != kNone && direction_of(timeline, wait.last) == CopyDirection::kToHost;
@@ -150,7 +155,7 @@ Judgement judge_implicit_synchronization(Context& context) {
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (causes[i] != WaitCause::kProgram) continue;
     const ProcessIndex process = timeline.threads[waits[i].thread].process;
-    if (waits[i].begin_ns >= last_launch[process] || paced.has(waits[i], process)) continue;
+    if (waits[i].begin_ns >= last_launch[process] || is_over(timeline, waits[i]) || paced.has(waits[i], process)) continue;
     change.skip_wait(timeline, waits[i].call);
     skipped.push_back(i);
     evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),

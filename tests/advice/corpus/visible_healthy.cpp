@@ -208,7 +208,7 @@ Program thread_for_each_core(std::uint64_t seed, Planted) {
 
 /// Records are read while the device has enough to do. Only the first step waits for them.
 Program records_in_time(std::uint64_t seed, Planted) {
-  Loop loop{mlp({8, 8192, 2048})};
+  Loop loop{mlp({12, 8192, 2560})};
   loop.steps = 16;
   loop.names.data = "read_records";
   loop.data = [model = loop.model](Simulation& run, int) {
