@@ -69,6 +69,13 @@ class PacedWaits {
   std::vector<std::vector<Launched>> processes_;
 };
 
+/// Whether there was nothing to wait for. A call that has something to wait for hears of it over PCIe, and takes
+/// longer.
+bool returns_at_once(const analysis::Wait& wait) {
+  constexpr std::int64_t kAtOnceNs = 5'000;
+  return wait.last == kNone && wait.length_ns() < kAtOnceNs;
+}
+
 /// Whether each frame has one wait at most, after which it launches nothing.
 bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   const Timeline& timeline = context.timeline();
@@ -85,16 +92,12 @@ bool waits_at_ends(Context& context, const std::vector<std::size_t>& waits) {
   std::vector<bool> has_wait(frames.count());
   for (const std::size_t i : waits) {
     const analysis::Wait& wait = context.waits()[i];
+    if (returns_at_once(wait)) continue;
     const std::size_t frame = frames.at(timeline.threads[wait.thread].process, wait.begin_ns);
     if (frame >= has_wait.size() || has_wait[frame] || last_launch[frame] > wait.begin_ns) return false;
     has_wait[frame] = true;
   }
   return frames.are_steps();
-}
-
-/// Whether the device was done when the host began to wait.
-bool is_over(const Timeline& timeline, const analysis::Wait& wait) {
-  return wait.last != kNone && timeline.activities.end_ns[wait.last] <= wait.begin_ns;
 }
 
 /// Whether what was waited for last is a copy to the host.
@@ -155,7 +158,7 @@ Judgement judge_implicit_synchronization(Context& context) {
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (causes[i] != WaitCause::kProgram) continue;
     const ProcessIndex process = timeline.threads[waits[i].thread].process;
-    if (waits[i].begin_ns >= last_launch[process] || is_over(timeline, waits[i]) || paced.has(waits[i], process)) continue;
+    if (waits[i].begin_ns >= last_launch[process] || paced.has(waits[i], process)) continue;
     change.skip_wait(timeline, waits[i].call);
     skipped.push_back(i);
     evidence.add_host({waits[i].thread, waits[i].begin_ns}, timeline.text(timeline.calls.name[waits[i].call]),
