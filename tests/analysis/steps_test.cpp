@@ -48,6 +48,22 @@ TEST_CASE("names tell which part of a step a range is", "[analysis]") {
   CHECK(rules.part_of("") == StepPart::kNone);
 }
 
+TEST_CASE("what gets a batch is input by any of its usual names, and what uses one is not", "[analysis]") {
+  const StepRules rules;
+  for (const char* name :
+       {"get_batch", "get_train_batch", "next_minibatch", "## next_batch ##", "load_batch_async", "next(data_iter)",
+        "read_records", "fetch_next_examples", "prepare_inputs", "wait_for_batch", "sample_batch", "train_loader.next()",
+        "[pl][profile][_TrainingEpochLoop].train_dataloader_next", "Data loading", "batch-generator", "collate_fn"}) {
+    INFO(name);
+    CHECK(rules.part_of(name) == StepPart::kData);
+  }
+  for (const char* name : {"train_batch", "forward_batch", "batch_norm", "get_batch_norm_stats", "get_input_embeddings",
+                           "input_layernorm", "sample_token", "data2vec", "load_checkpoint", "loader"}) {
+    INFO(name);
+    CHECK(rules.part_of(name) != StepPart::kData);
+  }
+}
+
 TEST_CASE("a program may have names of its own", "[analysis]") {
   StepRules rules;
   REQUIRE(rules.apply("data=my_loader*,*fetch*;forward=fwd").ok());
