@@ -67,20 +67,11 @@ Table evidence_table(const AdviceFinding& finding, bool has_steps) {
   return columns.table_of(finding.evidence);
 }
 
-/// ", 12.0 % of it beyond other findings": by that findings are in order. Nothing where it is all.
-std::string own_gain_text(const Advice& advice, const AdviceFinding& finding) {
-  if (finding.own_gain_ns >= finding.gain_ns) return {};
-  const std::string own =
-      advice.step_ns > 0 ? share_text(finding.own_gain_ns, advice.step_ns) : readable_time(finding.own_gain_ns);
-  return ", " + own + " of it beyond other findings";
-}
-
 std::string finding_text(const Advice& advice, std::size_t number, const TextOptions& options) {
   const AdviceFinding& finding = advice.findings[number];
   std::string head = std::to_string(number + 1) + ".  ";
   if (head.size() > kIndent) head = std::to_string(number + 1) + ". ";
-  head +=
-      "Up to " + gain_text(advice, finding) + own_gain_text(advice, finding) + ": " + base::printable(finding.headline);
+  head += "Up to " + gain_text(advice, finding) + ": " + base::printable(finding.headline);
   std::string out = wrapped(head, line_width(options), kIndent) + "\n";
   if (!finding.evidence.empty()) {
     TextOptions narrower = options;
@@ -119,7 +110,11 @@ std::string gain_text(const Advice& advice, const AdviceFinding& finding) {
   if (finding.gain_ns == 0 && finding.gain_bytes > 0) return readable_bytes(finding.gain_bytes) + " of memory";
   std::string text = readable_time(finding.gain_ns) + (advice.steps != 0 ? " a step" : "");
   if (advice.step_ns <= 0) return text;
-  return text + " (" + share_text(finding.gain_ns, advice.step_ns) + ")";
+  text += " (" + share_text(finding.gain_ns, advice.step_ns);
+  // By that findings are in order.
+  if (finding.own_gain_ns < finding.gain_ns)
+    text += "; " + share_text(finding.own_gain_ns, advice.step_ns) + " beyond other causes";
+  return text + ")";
 }
 
 std::string advice_text(const Advice& advice, const TextOptions& options) {

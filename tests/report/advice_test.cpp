@@ -79,8 +79,8 @@ TEST_CASE("advice says what of a gain decides the order where that is not all of
   INFO(text);
   const std::size_t first = text.find("1.  Up to "), second = text.find("2.  Up to ");
   REQUIRE(second != std::string::npos);
-  CHECK(text.substr(first, second - first).find("beyond other findings") == std::string::npos);
-  CHECK(text.find(" % of it beyond other findings: The device waits for the host", second) != std::string::npos);
+  CHECK(text.substr(first, second - first).find("beyond other causes") == std::string::npos);
+  CHECK(text.find(" % beyond other causes): The device waits for the host", second) != std::string::npos);
   ReportOptions options;
   options.format = ReportFormat::kJson;
   const testing::JsonValue json = testing::JsonValue::parse(report_of(timeline, options));
