@@ -123,6 +123,58 @@ TEST_CASE("a wait for data gains what the device waits for it", "[advice]") {
   CHECK(found(advise(with_loader(999)), AdviceRule::kDataWait) == nullptr);
 }
 
+TEST_CASE("what only the first quarter of the steps waits for is no gain", "[advice]") {
+  // Twelve steps, of which some load for half of their time; in the others the device has enough to do.
+  const auto with_loads = [](const std::function<bool(int)>& loads) {
+    int step = 0;
+    return advise(loop_of([&loads, step](TimelineBuilder& build, std::int64_t at) mutable {
+      const std::int64_t load_us = loads(step++) ? 500 : 20;
+      build.range("load_batch", at, at + load_us * kUs);
+      build.launch_call("cudaLaunchKernel", at + (load_us + 5) * kUs, at + (load_us + 10) * kUs)
+          .kernel(at + (load_us + 12) * kUs, at + 995 * kUs, "work");
+    }));
+  };
+  CHECK(found(with_loads([](int step) { return step < 3; }), AdviceRule::kDataWait) == nullptr);
+  const Advice third = with_loads([](int step) { return step % 3 == 0; });
+  REQUIRE(found(third, AdviceRule::kDataWait) != nullptr);
+  // Of nine steps that count, three load for 500 us.
+  CHECK(found(third, AdviceRule::kDataWait)->gain_ns == Approx(500 * kUs / 3).epsilon(0.1));
+}
+
+TEST_CASE("without steps, what comes before the first launch is no wait", "[advice]") {
+  const auto with_load = [](std::int64_t load_at_us) {
+    TimelineBuilder build;
+    build.range("load_batch", load_at_us * kUs, (load_at_us + 400) * kUs);
+    for (std::int64_t kernel_us : {500, 1500}) {
+      build.launch_call("cudaLaunchKernel", kernel_us * kUs, (kernel_us + 5) * kUs)
+          .kernel((kernel_us + 7) * kUs, (kernel_us + 500) * kUs, "work");
+    }
+    return advise(build.build());
+  };
+  CHECK(found(with_load(50), AdviceRule::kDataWait) == nullptr);
+  CHECK(found(with_load(1050), AdviceRule::kDataWait) != nullptr);
+}
+
+TEST_CASE("a host that launches late is told of what it does with a value that it reads", "[advice]") {
+  // The device is idle between any two kernels, and so the wait itself is short.
+  const auto with_use = [](std::int64_t use_us) {
+    return advise(loop_of([use_us](TimelineBuilder& build, std::int64_t at) {
+      const std::int64_t log = at + (980 - use_us) * kUs;
+      for (std::int64_t launch = at + 5 * kUs; launch + 60 * kUs < log; launch += 60 * kUs)
+        build.launch_call("cudaLaunchKernel", launch, launch + 5 * kUs)
+            .kernel(launch + 7 * kUs, launch + 30 * kUs, "work");
+      build.range("log", log, at + 995 * kUs);
+      build.launch_call("cudaMemcpy", log + 2 * kUs, log + 12 * kUs).memcpy(log + 8 * kUs, log + 10 * kUs, 4, 2);
+    }));
+  };
+  CHECK(found(with_use(20), AdviceRule::kImplicitSynchronization) == nullptr);
+  const Advice advice = with_use(300);
+  const AdviceFinding* const finding = found(advice, AdviceRule::kImplicitSynchronization);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->gain_ns > 250 * kUs);
+  CHECK(finding->gain_ns < 320 * kUs);
+}
+
 TEST_CASE("handing over a batch that is there is no wait for data", "[advice]") {
   const auto with_loader = [](std::int64_t load_us) {
     return advise(loop_of([load_us](TimelineBuilder& build, std::int64_t at) {
