@@ -168,7 +168,7 @@ void StepFinder::read_marks() {
   const MarkTable& marks = timeline_.marks;
   for (std::size_t row = 0; row < marks.size(); ++row) {
     ProcessSpans* const spans = process_of(marks.thread[row]);
-    if (spans != nullptr && rules_.part_of(timeline_.text(marks.name[row])) == StepPart::kSkipped)
+    if (spans != nullptr && part_of(marks.name[row]) == kind_of(StepPart::kSkipped))
       spans->skips.push_back(marks.time_ns[row]);
   }
 }

@@ -29,8 +29,7 @@ std::string lower(std::string_view text) {
 
 enum class RangeRole : std::uint8_t { kStep, kInput, kExchange, kOther };
 
-/// Input: the part `data` of a step as `rangefinder report --view steps` has it (lib/analysis/step_rules.hpp), and
-/// plain words.
+/// Input: the commonest names of the part `data` of a step (lib/analysis/step_rules.hpp), and plain words.
 RangeRole role_of(const std::string& name) {
   if (name == "step") return RangeRole::kStep;
   if (name == "data") return RangeRole::kInput;
