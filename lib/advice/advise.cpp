@@ -17,7 +17,7 @@ Advice advise(const Timeline& timeline, const AdviceOptions& options) {
   }
   advice::Context context(timeline, options);
   out.step_ns = context.step_ns();
-  out.steps = context.frames().are_steps() ? context.frames().count() : 0;
+  out.steps = context.steps_that_count();
   for (const advice::Rule& rule : advice::rules()) {
     advice::Judgement judgement = rule.judge(context);
     for (AdviceFinding& finding : judgement.findings) out.findings.push_back(std::move(finding));

@@ -131,9 +131,15 @@ const std::vector<ActivityIndex>& Context::work() {
 std::int64_t Context::step_ns() {
   if (step_ns_) return *step_ns_;
   analysis::Sum sum;
-  for (const CriticalWindow& window : windows()) sum.add(window.length_ns());
+  for (std::size_t i = 0; i < windows().size(); ++i)
+    if (counted_windows()[i]) sum.add(windows()[i].length_ns());
   step_ns_ = sum.count == 0 ? 0 : sum.mean(0);
   return *step_ns_;
+}
+
+std::size_t Context::steps_that_count() {
+  if (!frames().are_steps()) return 0;
+  return static_cast<std::size_t>(std::count(counted_windows().begin(), counted_windows().end(), true));
 }
 
 std::int64_t Context::least_gain_ns() {

@@ -56,8 +56,11 @@ class Context {
   /// Work of devices in frames, in order of rows.
   const std::vector<ActivityIndex>& work();
 
-  /// The mean length of the judged steps; where there are none, of all that was recorded.
+  /// The mean length of the judged steps without the first quarter of all; where there are no steps, of all that was
+  /// recorded.
   std::int64_t step_ns();
+  /// How many they are; 0 where there are none.
+  std::size_t steps_that_count();
   /// By how much the judged steps get shorter, without the early ones, in which the host has not filled the queue yet
   /// and a program sets itself up: the mean or the median, whichever is more, so that what is slow in some steps counts
   /// as well as what is slow in most of them. 0 where that is less than the least gain that is reported, without

@@ -83,8 +83,10 @@ struct AdviceAbstention {
 struct Advice {
   std::string verdict;  ///< one sentence: what bounds the step, and the first finding
   AdviceBound bound = AdviceBound::kUnknown;
-  std::int64_t step_ns = 0;             ///< mean of the steps; of all that was recorded where there are none
-  std::uint64_t steps = 0;              ///< that were judged, of all ranks; 0: there are none, the whole was judged
+  /// Mean of the steps without the first quarter, in which the host fills the queue; of all that was recorded where
+  /// there are none. Gains are of these steps, too.
+  std::int64_t step_ns = 0;
+  std::uint64_t steps = 0;              ///< those, of all ranks; 0: there are none, the whole was judged
   std::vector<AdviceFinding> findings;  ///< greatest own gain first
   std::vector<AdviceAbstention> abstentions;
 };
@@ -104,10 +106,10 @@ struct AdviceOptions {
 ///   for (const AdviceFinding& finding : advice.findings)
 ///     std::cout << to_string(finding.rule) << ": up to " << finding.gain_ns << " ns a step\n";
 ///
-/// Steps are those after the warm-up, of all ranks. A gain is an upper bound: by how much a step gets shorter if what
-/// the finding names takes no time (of kernels: as little as the rule says), found by computing the critical path anew.
-/// Two gains can be the same time, so they are not to be added up. A rule whose inputs are missing abstains and says
-/// what to record; shapes of operators need LoadOptions::operator_inputs.
+/// Steps are those after the warm-up, of all ranks; the first quarter of all is not counted. A gain is an upper bound:
+/// by how much a step gets shorter if what the finding names takes no time (of kernels: as little as the rule says),
+/// found by computing the critical path anew. Two gains can be the same time, so they are not to be added up. A rule
+/// whose inputs are missing abstains and says what to record; shapes of operators need LoadOptions::operator_inputs.
 ///
 /// Units:   nanoseconds a step, bytes.
 /// Threads: any; a timeline is not changed.
