@@ -139,6 +139,7 @@ bool waits_for(const Timeline& timeline, ThreadIndex thread, const ThreadEvents&
 /// Drops names for most of whose work the thread that marks the steps does not wait, and of others that for which it
 /// does not.
 void ParallelFinder::keep_what_is_waited_for() {
+  if (out_.empty()) return;
   const std::map<ProcessIndex, ThreadIndex> steppers = step_threads(timeline_);
   const ThreadEvents events(timeline_);
   const HostSpans& input = context_.host_causes().input;
