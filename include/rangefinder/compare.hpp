@@ -78,12 +78,12 @@ struct TimeDifference {
   std::int64_t baseline_ns = 0;   ///< mean of steps, and of devices
   std::int64_t candidate_ns = 0;  ///< likewise
   TimeDivision division;          ///< adds up to change_ns()
-  /// Whether the change is more than chance, by the lowest decile of steps, which load on the machine moves least, and
+  /// Whether the change is more than chance, by the fast steps of fast runs, which load on the machine moves least, and
   /// with all rows of the comparison taken together (Benjamini and Hochberg). docs/how-to/compare-two-runs.md has more.
   ChangeVerdict verdict = ChangeVerdict::kCannotTell;
-  /// The change of that decile, which is what `verdict` is about; nothing: the row is not judged. The change of the
+  /// The change of these steps, which is what `verdict` is about; nothing: the row is not judged. The change of the
   /// means, change_ns(), is another figure, and may lie outside of this interval.
-  std::optional<ChangeInterval> p10_change;
+  std::optional<ChangeInterval> fast_change;
   double baseline_calls = 0;  ///< of the range or operator, a step
   double candidate_calls = 0;
   double baseline_ops = 0;  ///< device operations a step

@@ -145,8 +145,8 @@ class Differences {
       judged[i]->verdict = verdict_of(changes[i].verdict);
       const Change& change = changes[i].change;
       if (change.measured())
-        judged[i]->p10_change = {to_ns(change.difference), to_ns(change.difference_interval.low),
-                                 to_ns(change.difference_interval.high)};
+        judged[i]->fast_change = {to_ns(change.difference), to_ns(change.difference_interval.low),
+                                  to_ns(change.difference_interval.high)};
     }
   }
 

@@ -81,10 +81,10 @@ void add_times(ColumnsOf<TimeDifference>& columns) {
 }
 
 /// Of the change that the verdict is about.
-auto p10(std::int64_t ChangeInterval::*member) {
+auto fast(std::int64_t ChangeInterval::*member) {
   return [member](const TimeDifference& row) -> std::optional<std::int64_t> {
-    if (!row.p10_change) return std::nullopt;
-    return *row.p10_change.*member;
+    if (!row.fast_change) return std::nullopt;
+    return *row.fast_change.*member;
   };
 }
 
@@ -137,8 +137,8 @@ Table times_table(std::span<const TimeDifference> times, std::size_t top) {
   const bool has_remarks =
       std::any_of(times.begin(), times.end(), [](const Row& row) { return is_changed(row) && !remark(row).empty(); });
   const bool has_judged =
-      std::any_of(times.begin(), times.end(), [](const Row& row) { return row.p10_change.has_value(); });
-  if (has_judged) columns.time("Change p10", p10(&ChangeInterval::change_ns)).if_room(2);
+      std::any_of(times.begin(), times.end(), [](const Row& row) { return row.fast_change.has_value(); });
+  if (has_judged) columns.time("Change fast", fast(&ChangeInterval::change_ns)).if_room(2);
   columns.text("Verdict", [](const Row& row) { return report::CellText(to_string(row.verdict)); }).if_room(1);
   if (has_remarks) columns.text("Remark", remark).if_room(1);
   return changed_rows(columns, times, top);
@@ -168,9 +168,9 @@ Table all_times_table(const RunDifference& difference) {
   add_times(columns);
   add_division(columns);
   columns.text("Verdict", [](const Row& row) { return report::CellText(to_string(row.verdict)); });
-  columns.time("Change p10", p10(&ChangeInterval::change_ns));
-  columns.time("Change p10 low", p10(&ChangeInterval::low_ns));
-  columns.time("Change p10 high", p10(&ChangeInterval::high_ns));
+  columns.time("Change fast", fast(&ChangeInterval::change_ns));
+  columns.time("Change fast low", fast(&ChangeInterval::low_ns));
+  columns.time("Change fast high", fast(&ChangeInterval::high_ns));
   columns.decimal("Baseline calls", "", 2, [](const Row& row) { return hundredths(row.baseline_calls); });
   columns.decimal("Candidate calls", "", 2, [](const Row& row) { return hundredths(row.candidate_calls); });
   columns.decimal("Baseline ops", "", 2, [](const Row& row) { return hundredths(row.baseline_ops); });

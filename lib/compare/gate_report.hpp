@@ -14,7 +14,7 @@ std::string gate_sentence(const GateResult& result);
 std::string amount_text(const GateCheck& check, double amount);
 /// "1.200 ms", "12.5", of the check's unit.
 std::string figure_text(const GateCheck& check, double value);
-/// "step p10: 1.000 ms, now 1.050 ms: +5.0 % (+4.1 % to +5.9 %), limit +2.0 %"
+/// "step fast: 1.000 ms, now 1.050 ms: +5.0 % (+4.1 % to +5.9 %), limit +2.0 %"
 std::string check_sentence(const GateCheck& check);
 
 std::string gate_json(const GateResult& result);

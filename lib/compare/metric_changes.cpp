@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "compare/metric_changes.hpp"
 
-#include "base/quantile.hpp"
 #include "compare/gate_rule.hpp"
 
 #include <algorithm>
@@ -21,17 +20,10 @@ SeriesOfRuns one_value_a_run(const std::vector<double>& values) {
   return out;
 }
 
-/// Without the runs that are slower than this share of them.
-SeriesOfRuns at_usual_speed(Samples runs, const std::vector<double>& speeds, double slowest) {
-  std::vector<double> sorted = speeds;
-  std::sort(sorted.begin(), sorted.end());
-  const double limit = sorted.empty() ? 0 : base::quantile(sorted, slowest);
-  SeriesOfRuns out;
-  for (std::size_t run = 0; run < runs.size() && run < speeds.size(); ++run) {
-    if (speeds[run] > limit) continue;
-    out.push_back(runs[run]);
-    for (double& value : out.back()) value /= speeds[run];
-  }
+SeriesOfRuns at_usual_speed(Samples runs, const std::vector<double>& speeds) {
+  SeriesOfRuns out(runs.begin(), runs.end());
+  for (std::size_t run = 0; run < out.size() && run < speeds.size(); ++run)
+    for (double& value : out[run]) value /= speeds[run];
   return out;
 }
 
@@ -43,25 +35,14 @@ Verdict turned(Verdict verdict) noexcept {
 }  // namespace
 
 Noise noise_of(MetricUnit unit) noexcept {
-  switch (unit) {
-    case MetricUnit::kNanoseconds:
-      return Noise::kTime;
-    case MetricUnit::kPerSecond:
-      return Noise::kRate;
-    case MetricUnit::kBytes:
-    case MetricUnit::kCount:
-      break;
-  }
-  return Noise::kExact;
+  return unit == MetricUnit::kBytes || unit == MetricUnit::kCount ? Noise::kExact : Noise::kTimed;
 }
 
 std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
                                       const RunSpeeds& speeds, const StatisticsOptions& options) {
   if (speeds.paths == 0 || metric.unit != MetricUnit::kNanoseconds) return std::nullopt;
-  const bool leaves_out_slow = std::min(baseline.size(), candidate.size()) >= kRunsThatTellAll;
-  const double slowest = leaves_out_slow ? 0.75 : 1;
-  return change_of(at_usual_speed(baseline, speeds.baseline, slowest),
-                   at_usual_speed(candidate, speeds.candidate, slowest), statistic, Noise::kRatio, options);
+  return change_of(at_usual_speed(baseline, speeds.baseline), at_usual_speed(candidate, speeds.candidate), statistic,
+                   noise_of(metric.unit), options);
 }
 
 ChangeJudge::ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options)
@@ -104,7 +85,7 @@ std::vector<JudgedChange> ChangeJudge::judged() const {
 std::optional<Change> ChangeJudge::speed() const {
   if (speeds_.paths == 0) return std::nullopt;
   return change_of(one_value_a_run(speeds_.baseline), one_value_a_run(speeds_.candidate), Statistic::mean(),
-                   Noise::kTime, options_.statistics);
+                   Noise::kTimed, options_.statistics);
 }
 
 std::vector<Metric> metrics_of(std::span<const Run> runs, bool figures) {

@@ -28,12 +28,11 @@ struct RunSpeeds {
 };
 RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candidate);
 
-/// How chance moves values of a unit.
+/// What varies in values of a unit.
 Noise noise_of(MetricUnit unit) noexcept;
 
 /// Of times, where speeds are known: how much a metric changed against the other paths of the same runs, whatever the
-/// machine did. Values are divided by the speed of their run; of eight runs a side and more, the slowest quarter is
-/// left out, since load does not slow all kinds of work alike.
+/// machine did: values are divided by the speed of their run.
 std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
                                       const RunSpeeds& speeds, const StatisticsOptions& options);
 

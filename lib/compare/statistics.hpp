@@ -28,12 +28,10 @@ struct Statistic {
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
-/// How chance moves the values of a metric from run to run, which decides what runs stand for a side, and whether a
-/// side of one run is widened.
+/// Where the values of a metric come from, which decides what runs stand for a side, and whether a side of one run is
+/// widened.
 enum class Noise : std::uint8_t {
-  kTime,   ///< a busy machine makes them longer, and never shorter
-  kRate,   ///< a busy machine makes them lower, and never higher
-  kRatio,  ///< times by other times: a busy machine moves them to either side
+  kTimed,  ///< times and rates: they vary from run to run, whatever the program does
   kExact,  ///< counts and bytes: what the program did, and not how fast the machine was
 };
 
@@ -82,15 +80,15 @@ struct Change {
 
 /// Compares the statistic of two sides.
 ///
-/// A run's figure is the statistic of its steps, and a side's the mean of some of its runs. Where both sides have eight
-/// runs and more, these are the fast ones: from the fastest tenth up to 40 % of all, since load on the machine only
-/// ever adds. Of fewer runs, of ratios, counts and bytes, it is the half in the middle. What only a few runs show is in
-/// neither. Runs are resampled first, and then blocks of steps within them, since steps that follow each other are
-/// alike (block_length). The standard error that this gives is corrected for few runs, and intervals and p-values are
+/// A run's figure is the statistic of its steps, and a side's the mean of a part of its runs: of few runs, of counts
+/// and of bytes the half in the middle. Where both sides have eight and more, it is the part of them that varies least:
+/// as a rule the fast ones, since load on the machine only adds to times. What only a few runs show is in none. Runs
+/// are resampled first, and then blocks of steps within them, since steps that follow each other are alike
+/// (block_length). The standard error that this gives is corrected for few runs, and intervals and p-values are
 /// Student's with as many degrees of freedom as runs allow (Welch).
 ///
-/// 2,000 resamples of 20 runs of 200 steps a side take about a millisecond.
-Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTime,
+/// 2,000 resamples of 20 runs of 200 steps a side take about five milliseconds.
+Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTimed,
                  const StatisticsOptions& options = {});
 
 /// A change that matters, with its sign: a share of the baseline (0.02 is 2 %), or an amount in the metric's unit.

@@ -166,7 +166,7 @@ TEST_CASE("rows say whether a change is more than chance", "[compare]") {
   const RunDifference slower = compare::difference_of(runs_of(10'000), runs_of(11'000));
   CHECK(row(slower, DifferenceBy::kPath, "parse").verdict == ChangeVerdict::kWorse);
   CHECK(row(slower, DifferenceBy::kPath, "rest").verdict == ChangeVerdict::kSame);
-  const auto change = row(slower, DifferenceBy::kPath, "parse").p10_change;
+  const auto change = row(slower, DifferenceBy::kPath, "parse").fast_change;
   REQUIRE(change);
   CHECK(change->change_ns == 1'000);
   CHECK(change->low_ns <= 1'000);
@@ -177,8 +177,8 @@ TEST_CASE("rows say whether a change is more than chance", "[compare]") {
   SECTION("but not of one or two steps") {
     const RunDifference few = difference(step_with(10, 10).build(), step_with(10, 50).build());
     CHECK(row(few, DifferenceBy::kOperator, "aten::addmm").verdict == ChangeVerdict::kCannotTell);
-    CHECK_FALSE(row(few, DifferenceBy::kOperator, "aten::addmm").p10_change);
-    CHECK(written(few, DiffFormat::kText).find("Change p10") == std::string::npos);
+    CHECK_FALSE(row(few, DifferenceBy::kOperator, "aten::addmm").fast_change);
+    CHECK(written(few, DiffFormat::kText).find("Change fast") == std::string::npos);
     CHECK(few.notes.back().find("fewer than three steps") != std::string::npos);
   }
 }
@@ -189,13 +189,13 @@ TEST_CASE("the change that is judged stands beside the verdict, since that of th
   const TimeDifference& parse = row(found, DifferenceBy::kPath, "parse");
   CHECK(parse.change_ns() > 5'000);
   CHECK(parse.verdict == ChangeVerdict::kSame);
-  REQUIRE(parse.p10_change);
-  CHECK(parse.p10_change->change_ns < 50);
-  CHECK(parse.p10_change->high_ns < parse.change_ns());
-  CHECK(written(found, DiffFormat::kText).find("Change p10") != std::string::npos);
+  REQUIRE(parse.fast_change);
+  CHECK(parse.fast_change->change_ns < 50);
+  CHECK(parse.fast_change->high_ns < parse.change_ns());
+  CHECK(written(found, DiffFormat::kText).find("Change fast") != std::string::npos);
   const auto json = rangefinder::testing::JsonValue::parse(written(found, DiffFormat::kJson));
   for (const auto& each : json["rows"].items())
-    if (each["name"].text() == "parse") CHECK(each["change_p10_ns"].integer() == parse.p10_change->change_ns);
+    if (each["name"].text() == "parse") CHECK(each["change_fast_ns"].integer() == parse.fast_change->change_ns);
 }
 
 TEST_CASE("memory at the peak is compared by range and operator", "[compare]") {
