@@ -83,6 +83,8 @@ double mean_of(std::span<const double> sorted, const Window& window) {
   return mean;
 }
 
+double middle_of(std::span<const double> sorted) { return mean_of(sorted, kMiddle[0]); }
+
 /// Squared standard error, of draws: from the middle 80 % of them. A robust figure moves far in some rare draws, which
 /// say nothing of how far it moves otherwise.
 double spread_of(std::vector<double>& draws) {
@@ -109,30 +111,34 @@ Variance variance_within(std::span<const double> steps, Statistic statistic, bas
   return {variance_of(draws) * blocks / (blocks - 1), blocks - 1};
 }
 
-/// Of the mean of runs in a window, when runs are drawn with replacement.
-double resampled_runs(std::span<const double> sorted, const Window& window, int resamples, base::Random& random) {
+/// Of the mean of the runs in each window, when runs are drawn with replacement.
+std::vector<double> resampled_runs(std::span<const double> sorted, std::span<const Window> windows, int resamples,
+                                   base::Random& random) {
   const std::size_t n = sorted.size();
-  // A draw is counted, not sorted.
-  std::vector<double> weight_before(n + 1);
-  for (std::size_t i = 0; i <= n; ++i) weight_before[i] = window.weight_before(i, n);
-  std::vector<double> means(static_cast<std::size_t>(resamples));
-  std::vector<std::uint32_t> counts(n);
-  for (double& mean : means) {
-    std::fill(counts.begin(), counts.end(), 0u);
-    for (std::size_t i = 0; i < n; ++i) ++counts[random.below(n)];
-    std::size_t before = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t after = before + counts[i];
-      mean += sorted[i] * (weight_before[after] - weight_before[before]);
-      before = after;
+  const auto draws = static_cast<std::size_t>(resamples);
+  std::vector<std::vector<double>> weight_before(windows.size()), means(windows.size(), std::vector<double>(draws));
+  for (std::size_t window = 0; window < windows.size(); ++window)
+    for (std::size_t i = 0; i <= n; ++i) weight_before[window].push_back(windows[window].weight_before(i, n));
+  // A draw is counted, not sorted: how many are drawn of the runs up to each.
+  std::vector<std::size_t> drawn(n + 1);
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    std::fill(drawn.begin(), drawn.end(), std::size_t{0});
+    for (std::size_t i = 0; i < n; ++i) ++drawn[1 + random.below(n)];
+    std::partial_sum(drawn.begin(), drawn.end(), drawn.begin());
+    for (std::size_t window = 0; window < windows.size(); ++window) {
+      const std::vector<double>& weights = weight_before[window];
+      double& mean = means[window][draw];
+      for (std::size_t i = 0; i < n; ++i) mean += sorted[i] * (weights[drawn[i + 1]] - weights[drawn[i]]);
     }
   }
-  return spread_of(means);
+  std::vector<double> out;
+  for (std::vector<double>& of_window : means) out.push_back(spread_of(of_window));
+  return out;
 }
 
-/// The same, with the steps of each run that was drawn resampled too.
-double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs, Statistic statistic,
-                                const Window& window, int resamples, base::Random& random) {
+/// Of the half in the middle, with the steps of each run that was drawn resampled too.
+double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs, Statistic statistic, int resamples,
+                                base::Random& random) {
   const std::size_t each = kDrawsOfSteps / runs.size();
   std::vector<double> figures;
   for (const std::span<const double> steps : runs) {
@@ -144,39 +150,43 @@ double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs
   for (double& mean : means) {
     for (double& figure : drawn) figure = figures[random.below(figures.size())];
     std::sort(drawn.begin(), drawn.end());
-    mean = mean_of(drawn, window);
+    mean = middle_of(drawn);
   }
   return spread_of(means);
 }
 
-Estimate estimate_of(const std::vector<std::span<const double>>& runs, Statistic statistic, const Window& window,
-                     const StatisticsOptions& options) {
-  base::Random random(options.seed);
-  Estimate out;
-  out.runs = runs.size();
-  if (runs.empty()) return out;
+/// By window.
+std::vector<Estimate> estimates_of(const std::vector<std::span<const double>>& runs, Statistic statistic,
+                                   std::span<const Window> windows, const StatisticsOptions& options,
+                                   base::Random& random) {
   std::vector<double> figures;
   for (const std::span<const double> steps : runs) figures.push_back(figure_of_run(steps, statistic));
   std::sort(figures.begin(), figures.end());
-  out.value = mean_of(figures, window);
-  if (runs.size() == 1) {
-    out.variance = variance_within(runs.front(), statistic, random);
-    return out;
+  std::vector<Estimate> out(windows.size());
+  for (std::size_t window = 0; window < windows.size(); ++window) {
+    out[window].value = mean_of(figures, windows[window]);
+    out[window].runs = runs.size();
   }
+  if (runs.size() == 1) out[0].variance = variance_within(runs.front(), statistic, random);
+  if (runs.size() < 2) return out;
   const int resamples = std::max(options.resamples, 2);
   // Figures of runs already vary by what steps do, which a second stage would count again (Davison and Hinkley 1997,
   // section 3.8). Of few runs the spread is hardly known, and the second stage keeps it from being taken for nothing.
-  const double variance = runs.size() < kRunsThatTellAll
-                              ? resampled_runs_and_steps(runs, statistic, window, resamples, random)
-                              : resampled_runs(figures, window, resamples, random);
+  const std::vector<double> variances =
+      runs.size() < kRunsThatTellAll
+          ? std::vector<double>(windows.size(), resampled_runs_and_steps(runs, statistic, resamples, random))
+          : resampled_runs(figures, windows, resamples, random);
   const auto count = static_cast<double>(runs.size());
-  // As within a run: the draws vary around the mean of these runs, not of all that there could be (Hesterberg 2015).
-  out.variance = {variance * count / (count - 1), count - 1};
-  out.run_spread = {variance_of(figures), count - 1};
+  const double more = windows.size() > 1 ? kMoreForChoice : 1;
+  for (std::size_t window = 0; window < windows.size(); ++window) {
+    // As within a run: the draws vary around the mean of these runs, not of all that there could be (Hesterberg 2015).
+    out[window].variance = {variances[window] * more * count / (count - 1), count - 1};
+    out[window].run_spread = {variance_of(figures), count - 1};
+  }
   return out;
 }
 
-struct Estimates {
+struct Sides {
   Estimate baseline, candidate;
 
   double variance() const {
@@ -186,24 +196,18 @@ struct Estimates {
   }
 };
 
-/// Of both sides, by the window in which they vary least.
-Estimates estimates_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
-                       const StatisticsOptions& options) {
+/// By the window in which they vary least.
+Sides estimates_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
+                   const StatisticsOptions& options) {
+  base::Random random(options.seed);
   const std::vector<std::span<const double>> before = runs_of(baseline), after = runs_of(candidate);
   const std::span<const Window> windows = windows_of(noise, std::min(before.size(), after.size()));
-  StatisticsOptions other_draws = options;
-  other_draws.seed = ~options.seed;
-  std::optional<Estimates> best;
-  for (const Window& window : windows) {
-    const Estimates each{estimate_of(before, statistic, window, options),
-                         estimate_of(after, statistic, window, other_draws)};
-    if (!best || each.variance() < best->variance()) best = each;
-  }
-  if (windows.size() > 1) {
-    best->baseline.variance.value *= kMoreForChoice;
-    best->candidate.variance.value *= kMoreForChoice;
-  }
-  return *best;
+  const std::vector<Estimate> of_before = estimates_of(before, statistic, windows, options, random);
+  const std::vector<Estimate> of_after = estimates_of(after, statistic, windows, options, random);
+  Sides best{of_before[0], of_after[0]};
+  for (std::size_t window = 1; window < windows.size(); ++window)
+    if (const Sides each{of_before[window], of_after[window]}; each.variance() < best.variance()) best = each;
+  return best;
 }
 
 /// A side of one run gets the spread of the other side's runs, as a share of the figure, or one that is assumed.
@@ -253,7 +257,7 @@ Uncertainty uncertainty_of(const Variance& variance) noexcept { return {std::sqr
 
 }  // namespace
 
-double midmean(std::span<const double> sorted) { return mean_of(sorted, kMiddle[0]); }
+double midmean(std::span<const double> sorted) { return middle_of(sorted); }
 
 double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
   if (!change.measured()) return 1;

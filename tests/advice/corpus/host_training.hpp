@@ -90,7 +90,6 @@ struct ThreadedLoop {
   double phase_us = 24'000;  ///< of work, by all threads together
   double serial_us = 60;     ///< on the main thread, before each phase
   double data_us = 50;
-  std::uint32_t processors = 8;
   std::string data = "data", whole = "solve", serial = "prepare_phase", work = "relax_cells";  ///< names of its ranges
 };
 
