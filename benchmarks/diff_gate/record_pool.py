@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Records a pool of runs for bench_diff_gate, while other processes come and go on the same processors.
 
-    record_pool.py PROGRAM FOLDER [--runs 240] [--steps 200] [--seed 1] [--nice 0] [--slow-percent 5]
+    record_pool.py PROGRAM FOLDER [--runs 240] [--steps 600] [--seed 1] [--nice 0] [--slow-percent 5]
 
 Each run has a load of its own: none, or one or two processes that compute for some milliseconds and then rest. How long,
 and how many, is drawn anew for each run and changes while it lasts. FOLDER gets run_000.rfcap and so on, and `load.csv`,
@@ -60,7 +60,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("folder")
     parser.add_argument("--runs", type=int, default=240)
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("--slow-percent", type=int, default=0)
