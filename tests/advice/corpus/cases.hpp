@@ -62,7 +62,6 @@ inline std::function<std::vector<Program>(std::uint64_t, Planted)> alone(
 }
 
 std::vector<AdviceCase> visible_cases();
-std::vector<AdviceCase> held_out_cases();
 
 /// Every fourth case under a sanitizer, where to simulate all takes minutes; else all.
 inline std::vector<AdviceCase> affordable(std::vector<AdviceCase> cases) {
@@ -88,12 +87,10 @@ std::vector<AdviceCase> third_device_cases();
 std::vector<AdviceCase> third_job_cases();
 std::vector<AdviceCase> third_cpu_cases();
 std::vector<AdviceCase> third_healthy_cases();
-
-/// What held_out_cases() is made of.
-std::vector<AdviceCase> held_out_host_cases();
-std::vector<AdviceCase> held_out_device_cases();
-std::vector<AdviceCase> held_out_job_cases();
-std::vector<AdviceCase> held_out_cpu_cases();
-std::vector<AdviceCase> held_out_healthy_cases();
+std::vector<AdviceCase> fourth_host_cases();
+std::vector<AdviceCase> fourth_device_cases();
+std::vector<AdviceCase> fourth_job_cases();
+std::vector<AdviceCase> fourth_cpu_cases();
+std::vector<AdviceCase> fourth_healthy_cases();
 
 }  // namespace rangefinder::testing::corpus

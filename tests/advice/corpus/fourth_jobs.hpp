@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 
-// Jobs that only the held-out half has.
+// Jobs that only the fourth part has.
 namespace rangefinder::testing::corpus {
 
-inline std::uint64_t held_out_seed(std::uint64_t seed, int rank) {
+inline std::uint64_t fourth_seed(std::uint64_t seed, int rank) {
   return seed * 1000 + 900 + static_cast<std::uint64_t>(rank);
 }
 

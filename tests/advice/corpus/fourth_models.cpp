@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "advice/corpus/held_out_models.hpp"
+#include "advice/corpus/fourth_models.hpp"
 
 #include <string>
 #include <utility>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "advice/corpus/held_out_jobs.hpp"
+#include "advice/corpus/fourth_jobs.hpp"
 #include "advice/corpus/host_training.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-// Programs without a device that only the held-out half has.
+// Programs without a device that only the fourth part has.
 namespace rangefinder::testing::corpus {
 
 /// Of the ranks of a job without devices.
-inline std::uint64_t host_job_seed(std::uint64_t seed, int rank) { return held_out_seed(seed, 40 + rank); }
+inline std::uint64_t host_job_seed(std::uint64_t seed, int rank) { return fourth_seed(seed, 40 + rank); }
 
 /// Blocks of a matrix are updated by twelve threads.
 inline ThreadedLoop factorization_loop() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs with nothing worth changing, of the half that rules are not made with.
+// Programs with nothing worth changing, of the fourth part of the visible half.
 #include "advice/corpus/allocator.hpp"
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
-#include "advice/corpus/held_out_names.hpp"
-#include "advice/corpus/held_out_on_host.hpp"
+#include "advice/corpus/fourth_models.hpp"
+#include "advice/corpus/fourth_names.hpp"
+#include "advice/corpus/fourth_on_host.hpp"
 #include "advice/corpus/third_models.hpp"
 
 #include <utility>
@@ -34,7 +34,7 @@ std::vector<Program> sums_take_turns(std::uint64_t seed, Planted) {
     loop.steps = 16;
     rename_layers(loop.model, "decoder.layers.first", "decoder.layers.", "decoder.layers.last");
     sum_layers(loop, meeting, std::int64_t{2048} * 8192, true);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -46,7 +46,7 @@ std::vector<Program> gathers_ahead_of_use(std::uint64_t seed, Planted) {
     rename_layers(loop.model, "h.in", "h.", "h.out");
     loop.model.layers.front().parameters = 2'000'000;
     shard_optimizer(loop, meeting, true);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -68,7 +68,7 @@ std::vector<Program> two_towers(std::uint64_t seed, Planted) {
       run.collective(CollectiveKind::kAllGather, std::int64_t{4} * 64 * 1024, "BFloat16", meeting);
       run.wait_event(kComputeStream, kNcclStream);
     };
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -268,7 +268,7 @@ Program sixteen_even_threads(std::uint64_t seed, Planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_healthy_cases() {
+std::vector<AdviceCase> fourth_healthy_cases() {
   return {
       {"diffusion as it should be", {}, alone(plain_diffusion), {}, true},
       {"state-space layers as they should be", {}, alone(plain_state_space), {}},

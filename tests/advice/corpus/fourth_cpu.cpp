@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs without a device, of the half that rules are not made with.
+// Programs without a device, of the fourth part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_on_host.hpp"
+#include "advice/corpus/fourth_on_host.hpp"
 
 #include <vector>
 
@@ -82,7 +82,7 @@ std::vector<Program> late_texts_reduced_at_end(std::uint64_t seed, Planted plant
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_cpu_cases() {
+std::vector<AdviceCase> fourth_cpu_cases() {
   using R = AdviceRule;
   return {
       {"twelve threads share the rows of a triangle", {{R::kHostThreads}}, alone(rows_of_a_triangle), {}},

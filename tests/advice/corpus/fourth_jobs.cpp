@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs of several ranks, of the half that rules are not made with.
-#include "advice/corpus/held_out_jobs.hpp"
+// Jobs of several ranks, of the fourth part of the visible half.
+#include "advice/corpus/fourth_jobs.hpp"
 
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
-#include "advice/corpus/held_out_names.hpp"
+#include "advice/corpus/fourth_models.hpp"
+#include "advice/corpus/fourth_names.hpp"
 #include "advice/corpus/third_models.hpp"
 
 #include <utility>
@@ -21,7 +21,7 @@ std::vector<Program> sums_of_tensor_parallel(std::uint64_t seed, Planted planted
     loop.names = terse_names();
     rename_layers(loop.model, "decoder.layers.first", "decoder.layers.", "decoder.layers.last");
     sum_layers(loop, meeting, std::int64_t{4096} * 8192, !planted(0));
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -32,7 +32,7 @@ std::vector<Program> gathers_after_step(std::uint64_t seed, Planted planted) {
     loop.names = trainer_names();
     rename_layers(loop.model, "h.in", "h.", "h.out");
     shard_optimizer(loop, meeting, !planted(0));
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -46,7 +46,7 @@ std::vector<Program> bucket_for_each_tensor_of_speech(std::uint64_t seed, Plante
     buckets.of_layer = planted(0) ? 32 : 1;
     buckets.slower = 2;
     reduce_gradients(loop, meeting, buckets);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -57,7 +57,7 @@ std::vector<Program> scenes_of_a_city(std::uint64_t seed, Planted planted) {
     loop.steps = 20;
     loop.names = spanish_names();
     reduce_gradients(loop, meeting, {});
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -71,7 +71,7 @@ std::vector<Program> long_sentences_reduced_at_end(std::uint64_t seed, Planted p
     buckets.at_end = planted(1);
     buckets.slower = 9;
     reduce_gradients(loop, meeting, buckets);
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
@@ -89,13 +89,13 @@ std::vector<Program> gathers_late_and_pageable(std::uint64_t seed, Planted plant
       const auto copy = run.op("aten::_to_copy", "[[4096,640]]", "[\"float\"]");
       run.copy_to_device(model.batch_bytes, HostMemory::kPageable);
     };
-    return run_loop(held_out_seed(seed, rank), loop);
+    return run_loop(fourth_seed(seed, rank), loop);
   });
 }
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_job_cases() {
+std::vector<AdviceCase> fourth_job_cases() {
   using R = AdviceRule;
   return {
       {"4 ranks sum up each layer, and wait", {{R::kExposedCommunication}}, sums_of_tensor_parallel, {}},

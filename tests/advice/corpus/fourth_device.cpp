@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the device's side, of the half that rules are not made with.
+// Causes on the device's side, of the fourth part of the visible half.
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
-#include "advice/corpus/held_out_names.hpp"
+#include "advice/corpus/fourth_models.hpp"
+#include "advice/corpus/fourth_names.hpp"
 #include "advice/corpus/third_models.hpp"
 
 #include <string>
@@ -135,7 +135,7 @@ Program modulation_and_nine_blocks(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_device_cases() {
+std::vector<AdviceCase> fourth_device_cases() {
   using R = AdviceRule;
   return {
       {"norms are scaled and shifted in pieces", {{R::kElementwiseChain}}, alone(modulation_in_pieces), {}, true},

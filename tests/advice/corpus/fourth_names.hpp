@@ -3,7 +3,7 @@
 
 #include "advice/corpus/training_loop.hpp"
 
-// What programs of the held-out half call their ranges.
+// What programs of the fourth part call their ranges.
 namespace rangefinder::testing::corpus {
 
 /// As Lightning does it.

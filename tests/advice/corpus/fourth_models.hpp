@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-// Models that only the held-out half has, with the names of modules that their codebases have.
+// Models that only the fourth part has, with the names of modules that their codebases have.
 namespace rangefinder::testing::corpus {
 
 /// Speech: two feed-forward parts around attention and a convolution along time.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Causes on the host's side, of the half that rules are not made with.
+// Causes on the host's side, of the fourth part of the visible half.
 #include "advice/corpus/allocator.hpp"
 #include "advice/corpus/cases.hpp"
-#include "advice/corpus/held_out_models.hpp"
-#include "advice/corpus/held_out_names.hpp"
+#include "advice/corpus/fourth_models.hpp"
+#include "advice/corpus/fourth_names.hpp"
 #include "advice/corpus/third_models.hpp"
 
 #include <memory>
@@ -265,7 +265,7 @@ Program loads_modules_and_reads(std::uint64_t seed, Planted planted) {
 
 }  // namespace
 
-std::vector<AdviceCase> held_out_host_cases() {
+std::vector<AdviceCase> fourth_host_cases() {
   using R = AdviceRule;
   return {
       {"a scheduler reads its time step from the device",
