@@ -62,6 +62,7 @@ inline std::function<std::vector<Program>(std::uint64_t, Planted)> alone(
 }
 
 std::vector<AdviceCase> visible_cases();
+std::vector<AdviceCase> held_out_cases();
 
 /// Every fourth case under a sanitizer, where to simulate all takes minutes; else all.
 inline std::vector<AdviceCase> affordable(std::vector<AdviceCase> cases) {
@@ -92,5 +93,12 @@ std::vector<AdviceCase> fourth_device_cases();
 std::vector<AdviceCase> fourth_job_cases();
 std::vector<AdviceCase> fourth_cpu_cases();
 std::vector<AdviceCase> fourth_healthy_cases();
+
+/// What held_out_cases() is made of.
+std::vector<AdviceCase> held_out_host_cases();
+std::vector<AdviceCase> held_out_device_cases();
+std::vector<AdviceCase> held_out_job_cases();
+std::vector<AdviceCase> held_out_cpu_cases();
+std::vector<AdviceCase> held_out_healthy_cases();
 
 }  // namespace rangefinder::testing::corpus
