@@ -105,11 +105,8 @@ class WaitFinder {
       // Its copy was seen to, or is not in the data.
     } else if (wait.stream < lanes_.stream_count()) {
       const ActivityIndex last = lanes_.last_done(wait.stream, begin, until);
-      // An event may have been recorded long before: where more was launched behind it, what was done when the call
-      // began tells nothing.
-      const bool drained = last == lanes_.last_done(wait.stream, begin, kFarthestNs);
-      const bool told =
-          wait.reason != WaitReason::kEvent || drained || (last != kNone && end_of(timeline_, last) > begin);
+      // An event may have been recorded long before: what was done when the call began tells nothing.
+      const bool told = wait.reason != WaitReason::kEvent || (last != kNone && end_of(timeline_, last) > begin);
       if (told) consider(last);
     } else if (wait.device < timeline_.devices.size()) {
       consider_device(wait.device, begin, until, consider);
