@@ -3,11 +3,11 @@
 
 #include "advice/context.hpp"
 #include "advice/copies.hpp"
+#include "advice/inputs.hpp"
 #include "analysis/calls.hpp"
 #include "analysis/communication_names.hpp"
 #include "analysis/profiling_cost.hpp"
 #include "analysis/range_at.hpp"
-#include "analysis/step_rules.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -16,16 +16,6 @@
 
 namespace rangefinder::advice {
 namespace {
-
-/// "compile", "recompile", "autotune"; not "CompiledFxGraph" or "Torch-Compiled Region", which run what is compiled.
-bool is_compilation(std::string_view range) {
-  std::string name(range);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (name.find("autotun") != std::string::npos) return true;
-  const std::size_t at = name.find("compil");
-  return at != std::string::npos && name.compare(at, 8, "compiled") != 0;
-}
 
 /// cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY: the allocator asks again when it has freed something.
 constexpr std::int32_t kOutOfMemory = 2;
@@ -81,25 +71,20 @@ class CauseFinder {
 };
 
 void CauseFinder::read_ranges() {
-  enum class Kind : std::uint8_t { kUnread, kInput, kCompilation, kNeither };
+  enum class Kind : std::uint8_t { kUnread, kCompilation, kOther };
   std::vector<Kind> kinds(timeline_.string_count(), Kind::kUnread);
-  const analysis::StepRules rules;
+  out_.input_ranges = input_ranges(context_);
   const RangeTable& ranges = timeline_.ranges;
-  std::vector<RangeIndex> inputs;
   for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if (ranges.kind[row] != RangeKind::kAnnotation && ranges.kind[row] != RangeKind::kOperator) continue;
     if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
+    if (std::binary_search(out_.input_ranges.begin(), out_.input_ranges.end(), row)) continue;
     Kind& kind = kinds[static_cast<std::size_t>(ranges.name[row])];
-    if (kind == Kind::kUnread) {
-      const std::string_view name = timeline_.text(ranges.name[row]);
-      kind = rules.part_of(name) == analysis::StepPart::kData ? Kind::kInput
-             : is_compilation(name)                           ? Kind::kCompilation
-                                                              : Kind::kNeither;
-    }
-    if (kind == Kind::kInput) inputs.push_back(row);
+    if (kind == Kind::kUnread)
+      kind = is_compilation(timeline_.text(ranges.name[row])) ? Kind::kCompilation : Kind::kOther;
     if (kind == Kind::kCompilation) add(out_.compilation, ranges.thread[row], ranges.begin_ns[row], ranges.end_ns[row]);
   }
-  add_inputs(inputs);
+  add_inputs(out_.input_ranges);
 }
 
 /// Without CUDA's calls and the operators that make them: those that copy the batch, or wait, count for other rules.
@@ -229,6 +214,15 @@ void CauseFinder::judge_waits() {
 }
 
 }  // namespace
+
+bool is_compilation(std::string_view range) {
+  std::string name(range);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.find("autotun") != std::string::npos) return true;
+  const std::size_t at = name.find("compil");
+  return at != std::string::npos && name.compare(at, 8, "compiled") != 0;
+}
 
 HostCauses find_host_causes(Context& context) { return CauseFinder(context).run(); }
 

@@ -5,6 +5,7 @@
 #include "advice/host_spans.hpp"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace rangefinder::advice {
@@ -24,15 +25,18 @@ enum class WaitCause : std::uint8_t {
 
 /// Stretches of host time that rules are about, and calls that wait: each moment counts for one rule. In frames only.
 struct HostCauses {
-  HostSpans input;        ///< ranges of the part `data`, without CUDA calls in them and the operators that make these
+  HostSpans input;        ///< ranges that get it, without CUDA calls in them and the operators that make these
   HostSpans allocations;  ///< calls that allocate and free memory of devices
   HostSpans compilation;
-  HostSpans capture;             ///< of CUDA graphs, and what replaces the ones before by them
-  HostSpans profiler;            ///< on threads of the program
-  std::vector<WaitCause> waits;  ///< parallel to Context::waits()
+  HostSpans capture;                     ///< of CUDA graphs, and what replaces the ones before by them
+  HostSpans profiler;                    ///< on threads of the program
+  std::vector<RangeIndex> input_ranges;  ///< sorted
+  std::vector<WaitCause> waits;          ///< parallel to Context::waits()
 };
 
 HostCauses find_host_causes(Context& context);
+/// "compile", "recompile", "autotune"; not "CompiledFxGraph" or "Torch-Compiled Region", which run what is compiled.
+bool is_compilation(std::string_view range);
 
 /// Adds to `change` that what the spans cover is not done, and that calls which wait for that reason do not.
 void skip(Context& context, const HostSpans& spans, WaitCause cause, Change& change);

@@ -88,14 +88,6 @@ class ParallelFinder {
   std::vector<ParallelWork> out_;
 };
 
-/// By process: the thread that marks its steps.
-std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline) {
-  std::map<ProcessIndex, ThreadIndex> out;
-  for (const ThreadIndex thread : timeline.steps.thread)
-    if (thread < timeline.threads.size()) out.try_emplace(timeline.threads[thread].process, thread);
-  return out;
-}
-
 /// When ranges of threads begin, and when any begins or ends.
 class ThreadEvents {
  public:
@@ -176,6 +168,13 @@ HostSpans waits_of_threads(Context& context) {
 }
 
 }  // namespace
+
+std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline) {
+  std::map<ProcessIndex, ThreadIndex> out;
+  for (const ThreadIndex thread : timeline.steps.thread)
+    if (thread < timeline.threads.size()) out.try_emplace(timeline.threads[thread].process, thread);
+  return out;
+}
 
 std::vector<ParallelWork> parallel_works_of(Context& context, const std::vector<bool>& is_host_only) {
   return ParallelFinder(context, is_host_only).run();

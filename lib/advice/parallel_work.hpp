@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 // Work that threads of a process share, and what one of them does alone.
@@ -29,6 +30,9 @@ struct ParallelWork {
     return begin_ns + total_ns / static_cast<std::int64_t>(std::max(ranges.size(), threads));
   }
 };
+
+/// By process: the thread that marks its steps.
+std::map<ProcessIndex, ThreadIndex> step_threads(const Timeline& timeline);
 
 /// Of the judged frames, of processes without a device. Where there are steps, only names for most of whose work the
 /// thread that marks them waits, or in which it takes part: loaders that work beside it share nothing with it, and what

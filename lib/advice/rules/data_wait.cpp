@@ -2,12 +2,10 @@
 #include "advice/host_causes.hpp"
 #include "advice/rule.hpp"
 #include "analysis/spread.hpp"
-#include "analysis/step_rules.hpp"
 
 #include <rangefinder/analysis/stragglers.hpp>
 #include <rangefinder/timeline.hpp>
 
-#include <algorithm>
 #include <vector>
 
 // The step waits for its input.
@@ -35,20 +33,6 @@ std::vector<bool> waiting_frames(Context& context, const HostSpans& input) {
   return waits;
 }
 
-/// Ranges of the part `data`, by name.
-std::vector<bool> input_names(const Timeline& timeline) {
-  std::vector<bool> is_input(timeline.string_count());
-  std::vector<bool> is_read(timeline.string_count());
-  const analysis::StepRules rules;
-  for (const StringId id : timeline.ranges.name) {
-    const auto name = static_cast<std::size_t>(id);
-    if (is_read[name]) continue;
-    is_read[name] = true;
-    is_input[name] = rules.part_of(timeline.text(id)) == analysis::StepPart::kData;
-  }
-  return is_input;
-}
-
 /// By process: whether the other ranks wait for its input, which is rank_imbalance.
 std::vector<bool> slow_at_input(Context& context) {
   std::vector<bool> is_slow(context.timeline().processes.size());
@@ -63,8 +47,8 @@ std::vector<bool> slow_at_input(Context& context) {
 
 Judgement judge_data_wait(Context& context) {
   const Timeline& timeline = context.timeline();
-  const std::vector<bool> is_input = input_names(timeline);
-  if (std::find(is_input.begin(), is_input.end(), true) == is_input.end())
+  const std::vector<RangeIndex>& inputs = context.host_causes().input_ranges;
+  if (inputs.empty())
     return Judgement::cannot_tell(
         "a range around what gets the next batch: name it data, load_batch or the like (see "
         "docs/how-to/watch-steps.md)");
@@ -84,10 +68,8 @@ Judgement judge_data_wait(Context& context) {
   const std::int64_t gain_ns = context.gain_ns(change);
   if (gain_ns == 0) return Judgement::nothing();
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex row{0}; row < ranges.size(); ++row) {
-    if (!is_input[static_cast<std::size_t>(ranges.name[row])] || ranges.thread[row] >= timeline.threads.size() ||
-        !is_waiting(ranges.thread[row], ranges.begin_ns[row]))
-      continue;
+  for (const RangeIndex row : inputs) {
+    if (!is_waiting(ranges.thread[row], ranges.begin_ns[row])) continue;
     const std::int64_t covered_ns = input.covered_ns(ranges.thread[row], ranges.begin_ns[row], ranges.end_ns[row]);
     if (covered_ns > 0)
       evidence.add_host({ranges.thread[row], ranges.begin_ns[row]}, timeline.text(ranges.name[row]), covered_ns);
