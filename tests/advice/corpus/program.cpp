@@ -234,8 +234,10 @@ class ProgramWriter {
            .temperature_c = one.temperature_c,
            .throttle_reasons = one.throttle_reasons});
     for (const ProgramOverhead& one : program_.overheads)
-      timeline_.overheads.append(
-          {.name = timeline_.intern(one.name), .thread = thread(0), .begin_ns = one.begin_ns, .end_ns = one.end_ns});
+      timeline_.overheads.append({.name = timeline_.intern(one.name),
+                                  .thread = thread(one.thread),
+                                  .begin_ns = one.begin_ns,
+                                  .end_ns = one.end_ns});
   }
 
   Timeline& timeline_;

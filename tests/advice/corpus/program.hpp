@@ -112,6 +112,7 @@ struct ProgramSensor {
 struct ProgramOverhead {
   std::string name;  ///< as timeline::overhead_name says it
   std::int64_t begin_ns = 0, end_ns = 0;
+  std::size_t thread = 0;  ///< that is held up
 };
 
 /// One process, which has a device or none.

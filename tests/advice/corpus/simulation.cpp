@@ -100,7 +100,7 @@ std::uint32_t Simulation::call(const std::string& name, double us, std::int32_t 
 void Simulation::overhead(const std::string& name, double us) {
   const std::int64_t begin_ns = now_ns_;
   host(us);
-  program_.overheads.push_back({name, begin_ns, now_ns_});
+  program_.overheads.push_back({name, begin_ns, now_ns_, thread_});
 }
 
 void Simulation::in_parallel(const std::string& name, const std::vector<double>& us) {
