@@ -38,9 +38,9 @@ std::string_view name_of(StepPart part) noexcept {
 }
 
 StepRules::StepRules()
-    : patterns_{{{"data", "data_*", "data.*", "data load*", "data-load*", "dataload*", "*loader*next*",
-                  "enumerate(DataLoader)*", "next(*", "*next_batch*", "load_batch*", "batch_generator*",
-                  "batch-generator*", "collate*"},
+    : patterns_{{{"data", "data_*", "data.*", "data load*", "data-load*", "dataload*", "*loader*next*", "*reader*next*",
+                  "*dataset*next*", "enumerate(DataLoader)*", "next(*", "*next_batch*", "load_batch*",
+                  "batch_generator*", "batch-generator*", "collate*"},
                  {"forward*", "*.forward", "loss"},
                  {"backward*", "*.backward"},
                  {"optimizer*", "zero_grad*", "clip_grad*"},
@@ -49,8 +49,9 @@ StepRules::StepRules()
                  {"skipped_step*", "skip_step*", "step_skipped*", "overflow*"}}} {
   std::vector<std::string>& data = patterns_[static_cast<std::size_t>(StepPart::kData)];
   for (const char* verb : {"fetch", "get", "load", "next", "prepare", "read", "sample", "wait"})
-    for (const char* noun : {"batch", "batches", "data", "examples", "images", "inputs", "records", "samples"})
-      data.push_back(std::string(verb) + "*" + noun);
+    for (const char* noun :
+         {"batch", "batches", "data", "examples", "images", "inputs", "records", "rows", "samples", "shard", "shards"})
+      for (const char* scope : {"", "*.", "*::"}) data.push_back(std::string(scope) + verb + "*" + noun);
 }
 
 Status StepRules::apply(std::string_view text) {

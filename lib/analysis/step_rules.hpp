@@ -28,10 +28,10 @@ inline constexpr std::size_t kStepParts = static_cast<std::size_t>(StepPart::kNo
 /// Which part of a step a range is, by its name. A pattern is a name in which `*` stands for any text; upper and lower
 /// case are the same. The first part, in the order of StepPart, with a pattern that fits counts.
 ///
-///   data        data data_* data.* data load* data-load* dataload* *loader*next* enumerate(DataLoader)* next(*
-///               *next_batch* load_batch* batch_generator* batch-generator* collate*
-///               V*N, V: fetch get load next prepare read sample wait, N: batch batches data examples images inputs
-///               records samples
+///   data        data data_* data.* data load* data-load* dataload* *loader*next* *reader*next* *dataset*next*
+///               enumerate(DataLoader)* next(* *next_batch* load_batch* batch_generator* batch-generator* collate*
+///               V*N *.V*N *::V*N, V: fetch get load next prepare read sample wait, N: batch batches data examples
+///               images inputs records rows samples shard shards
 ///   forward     forward* *.forward loss
 ///   backward    backward* *.backward
 ///   optimizer   optimizer* zero_grad* clip_grad*

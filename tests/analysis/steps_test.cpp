@@ -38,6 +38,10 @@ TEST_CASE("names tell which part of a step a range is", "[analysis]") {
   CHECK(rules.part_of("data") == StepPart::kData);
   CHECK(rules.part_of("DataLoader_next") == StepPart::kData);
   CHECK(rules.part_of("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == StepPart::kData);
+  CHECK(rules.part_of("parquet_reader.next") == StepPart::kData);
+  CHECK(rules.part_of("nibabel.get_fdata") == StepPart::kData);
+  CHECK(rules.part_of("Corpus::read_shard") == StepPart::kData);
+  CHECK(rules.part_of("read_loss") == StepPart::kNone);
   CHECK(rules.part_of("DataParallel.forward") == StepPart::kForward);
   CHECK(rules.part_of("loss.backward") == StepPart::kBackward);
   CHECK(rules.part_of("Optimizer.step#AdamW.step") == StepPart::kOptimizer);
@@ -52,8 +56,9 @@ TEST_CASE("what gets a batch is input by any of its usual names, and what uses o
   const StepRules rules;
   for (const char* name :
        {"get_batch", "get_train_batch", "next_minibatch", "## next_batch ##", "load_batch_async", "next(data_iter)",
-        "read_records", "fetch_next_examples", "prepare_inputs", "wait_for_batch", "sample_batch", "train_loader.next()",
-        "[pl][profile][_TrainingEpochLoop].train_dataloader_next", "Data loading", "batch-generator", "collate_fn"}) {
+        "read_records", "fetch_next_examples", "prepare_inputs", "wait_for_batch", "sample_batch",
+        "train_loader.next()", "[pl][profile][_TrainingEpochLoop].train_dataloader_next", "Data loading",
+        "batch-generator", "collate_fn"}) {
     INFO(name);
     CHECK(rules.part_of(name) == StepPart::kData);
   }
