@@ -216,6 +216,50 @@ TEST_CASE("a host that launches late because it waits for data is told of the da
   CHECK(launches.own_gain_ns < data.gain_ns);
 }
 
+TEST_CASE("what each step begins with is its input where no range says so", "[advice]") {
+  // 400 us of the host, then a kernel of 500 us.
+  const auto judged = [](const char* name, int every, bool launches) {
+    int step = 0;
+    return advise(loop_of([&](TimelineBuilder& build, std::int64_t at) {
+      if (step++ % every == 0) build.range(name, at + kUs, at + 401 * kUs);
+      if (launches)
+        build.launch_call("cudaLaunchKernel", at + 10 * kUs, at + 15 * kUs)
+            .kernel(at + 17 * kUs, at + 20 * kUs, "small");
+      build.launch_call("cudaLaunchKernel", at + 410 * kUs, at + 415 * kUs)
+          .kernel(at + 417 * kUs, at + 990 * kUs, "work");
+    }));
+  };
+  const Advice advice = judged("leer_lote", 1, false);
+  const AdviceFinding* const data = found(advice, AdviceRule::kDataWait);
+  REQUIRE(data != nullptr);
+  CHECK(data->range == "step/leer_lote");
+  CHECK(data->gain_ns > 300 * kUs);
+  CHECK(data->gain_ns <= 400 * kUs);
+  // In half of the steps; with a launch in it; of another part.
+  CHECK(found(judged("leer_lote", 2, false), AdviceRule::kDataWait) == nullptr);
+  CHECK(found(judged("leer_lote", 1, true), AdviceRule::kDataWait) == nullptr);
+  CHECK(found(judged("zero_grad", 1, false), AdviceRule::kDataWait) == nullptr);
+}
+
+TEST_CASE("norms and small kernels between elementwise ones do not end a chain", "[advice]") {
+  const auto judged = [](const char* between) {
+    return advise(loop_of([&](TimelineBuilder& build, std::int64_t at) {
+      const char* const names[] = {"vectorized_elementwise_kernel<mul>", between, "vectorized_elementwise_kernel<add>",
+                                   "ampere_sgemm_128x64_tn"};
+      for (int i = 0; i < 4; ++i)
+        build.launch_call("cudaLaunchKernel", at + i * 2 * kUs, at + (i * 2 + 1) * kUs)
+            .kernel(at + (20 + i * 240) * kUs, at + (260 + i * 240) * kUs, names[i]);
+      build.call("cudaDeviceSynchronize", at + 15 * kUs, at + 985 * kUs);
+    }));
+  };
+  const Advice norm = judged("vectorized_layer_norm_kernel");
+  const AdviceFinding* const chain = found(norm, AdviceRule::kElementwiseChain);
+  REQUIRE(chain != nullptr);
+  CHECK(chain->gain_ns == Approx(480 * kUs).epsilon(0.05));  // all but one of three
+  CHECK(found(judged("batch_norm_transform_input_kernel"), AdviceRule::kElementwiseChain) == nullptr);
+  CHECK(found(judged("reduce_kernel<sum>"), AdviceRule::kElementwiseChain) == nullptr);
+}
+
 TEST_CASE("rules whose inputs are missing abstain and say what to record", "[advice]") {
   const Advice advice = advise(loop_of([](TimelineBuilder& build, std::int64_t at) {
     build.launch_call("cudaLaunchKernel", at + 5 * kUs, at + 10 * kUs)
