@@ -61,6 +61,7 @@ class FirstRanges {
   Context& context_;
   const Timeline& timeline_;
   std::map<ProcessIndex, ProcessTimes> processes_;
+  const analysis::StepRules rules_;
   std::map<StringId, bool> has_other_part_;
 };
 
@@ -131,7 +132,7 @@ bool FirstRanges::may_be_input(RangeIndex range, const ProcessTimes& times) {
   const auto [known, is_new] = has_other_part_.try_emplace(name, false);
   if (is_new) {
     const std::string_view text = timeline_.text(name);
-    known->second = analysis::StepRules().part_of(text) != analysis::StepPart::kNone || is_compilation(text);
+    known->second = rules_.part_of(text) != analysis::StepPart::kNone || is_compilation(text);
   }
   return !known->second;
 }
