@@ -68,7 +68,7 @@ constexpr std::array kMiddle{Window{0.25, 0.75}};
 constexpr std::array kWindows{kMiddle[0], Window{0.05, 0.35}, Window{0.15, 0.55}, Window{0.45, 0.85},
                               Window{0.65, 0.95}};
 /// The least of so many variances is less than that of the window that it belongs to.
-constexpr double kMoreForChoice = 1.2;
+constexpr double kMoreForChoice = 1.4;
 
 std::span<const Window> windows_of(Noise noise, std::size_t fewest_runs) {
   if (noise == Noise::kExact || fewest_runs < kRunsThatTellAll) return kMiddle;

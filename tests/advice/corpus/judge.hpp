@@ -46,7 +46,7 @@ using Adviser = std::function<Advice(const AdviceCase&, const Timeline&)>;
 Advice advice_of_library(const AdviceCase& one, const Timeline& timeline);
 
 /// What is asked of programs that the rules were not made with: what advice gets wrong of them is printed, and counts
-/// in the figures.
+/// in the figures. Of these programs alone bounds may be wrong.
 void require_unseen(const char* half, const Score& score);
 
 Score judge(const std::vector<AdviceCase>& cases, std::uint64_t seed, const Adviser& adviser = advice_of_library);
