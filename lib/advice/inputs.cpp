@@ -19,6 +19,7 @@ namespace {
 /// Times of one process that tell what is no input.
 struct ProcessTimes {
   ThreadIndex stepper = kNone;
+  std::vector<Frame> steps;
   std::vector<RangeIndex> ranges;       // of the thread that marks the steps, by begin; outer ones first
   std::vector<std::int64_t> launches;   // by any thread
   std::vector<std::int64_t> calls;      // CUDA's, by that thread
@@ -37,6 +38,9 @@ class FirstRanges {
     choose_other_threads();
     if (processes_.empty() || !context_.frames().are_steps()) return {};
     read_times();
+    for (const Frame& frame : context_.frames().all())
+      if (const auto times = processes_.find(frame.process); times != processes_.end())
+        times->second.steps.push_back(frame);
     std::vector<RangeIndex> found;
     for (const auto& [process, times] : processes_) add_inputs(process, times, found);
     return found;
@@ -155,10 +159,8 @@ void FirstRanges::add_inputs(ProcessIndex process, const ProcessTimes& times, st
   const RangeTable& ranges = timeline_.ranges;
   std::map<StringId, std::size_t> counts;
   std::vector<RangeIndex> firsts;
-  std::size_t steps = 0;
-  for (const Frame& frame : context_.frames().all()) {
-    if (frame.process != process) continue;
-    ++steps;
+  const std::size_t steps = times.steps.size();
+  for (const Frame& frame : times.steps) {
     if (const std::optional<RangeIndex> first = first_range(frame, times)) {
       firsts.push_back(*first);
       ++counts[ranges.name[*first]];
