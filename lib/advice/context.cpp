@@ -102,6 +102,11 @@ const HostCauses& Context::host_causes() {
   return *host_causes_;
 }
 
+const std::vector<SmallCopies>& Context::small_copies() {
+  if (!small_copies_) small_copies_ = small_copies_of(*this);
+  return *small_copies_;
+}
+
 const std::vector<Product>& Context::products() {
   if (!products_) products_ = std::make_unique<std::vector<Product>>(products_of(*this));
   return *products_;

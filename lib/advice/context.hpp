@@ -3,6 +3,7 @@
 
 #include "advice/change.hpp"
 #include "advice/frames.hpp"
+#include "advice/small_copies.hpp"
 #include "analysis/allocation_calls.hpp"
 #include "analysis/kernel_families.hpp"
 #include "analysis/range_rollup.hpp"
@@ -52,6 +53,7 @@ class Context {
   const analysis::PathTree& paths();
   const HostCauses& host_causes();
   const std::vector<Product>& products();
+  const std::vector<SmallCopies>& small_copies();
   const Stragglers& stragglers();
   /// Work of devices in frames, in order of rows.
   const std::vector<ActivityIndex>& work();
@@ -99,6 +101,7 @@ class Context {
   std::optional<std::vector<ActivityIndex>> work_;
   std::unique_ptr<HostCauses> host_causes_;
   std::unique_ptr<std::vector<Product>> products_;
+  std::optional<std::vector<SmallCopies>> small_copies_;
   std::optional<Stragglers> stragglers_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "advice/small_copies.hpp"
 
+#include "advice/context.hpp"
 #include "advice/copies.hpp"
 #include "advice/launches.hpp"
 #include "analysis/calls.hpp"

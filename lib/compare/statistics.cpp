@@ -15,6 +15,10 @@
 namespace rangefinder::compare {
 namespace {
 
+/// From so many runs on, runs tell all: figures of runs already vary by what steps do, which resampled steps would
+/// count again (Davison and Hinkley 1997, section 3.8). Of fewer runs the spread is hardly known, and resampled steps
+/// keep it from being taken for nothing.
+constexpr std::size_t kRunsThatTellAll = 8;
 /// Draws of steps of a side, over all of its runs. They give a standard error to 3 %; more would not be seen.
 constexpr std::size_t kDrawsOfSteps = 640;
 constexpr double kManyDegrees = 1e6;
@@ -83,8 +87,6 @@ double mean_of(std::span<const double> sorted, const Window& window) {
   return mean;
 }
 
-double middle_of(std::span<const double> sorted) { return mean_of(sorted, kMiddle[0]); }
-
 /// Squared standard error, of draws: from the middle 80 % of them. A robust figure moves far in some rare draws, which
 /// say nothing of how far it moves otherwise.
 double spread_of(std::vector<double>& draws) {
@@ -150,7 +152,7 @@ double resampled_runs_and_steps(const std::vector<std::span<const double>>& runs
   for (double& mean : means) {
     for (double& figure : drawn) figure = figures[random.below(figures.size())];
     std::sort(drawn.begin(), drawn.end());
-    mean = middle_of(drawn);
+    mean = midmean(drawn);
   }
   return spread_of(means);
 }
@@ -170,18 +172,17 @@ std::vector<Estimate> estimates_of(const std::vector<std::span<const double>>& r
   if (runs.size() == 1) out[0].variance = variance_within(runs.front(), statistic, random);
   if (runs.size() < 2) return out;
   const int resamples = std::max(options.resamples, 2);
-  // Figures of runs already vary by what steps do, which a second stage would count again (Davison and Hinkley 1997,
-  // section 3.8). Of few runs the spread is hardly known, and the second stage keeps it from being taken for nothing.
   const std::vector<double> variances =
       runs.size() < kRunsThatTellAll
           ? std::vector<double>(windows.size(), resampled_runs_and_steps(runs, statistic, resamples, random))
           : resampled_runs(figures, windows, resamples, random);
   const auto count = static_cast<double>(runs.size());
   const double more = windows.size() > 1 ? kMoreForChoice : 1;
+  const Variance run_spread{variance_of(figures), count - 1};
   for (std::size_t window = 0; window < windows.size(); ++window) {
     // As within a run: the draws vary around the mean of these runs, not of all that there could be (Hesterberg 2015).
     out[window].variance = {variances[window] * more * count / (count - 1), count - 1};
-    out[window].run_spread = {variance_of(figures), count - 1};
+    out[window].run_spread = run_spread;
   }
   return out;
 }
@@ -257,7 +258,7 @@ Uncertainty uncertainty_of(const Variance& variance) noexcept { return {std::sqr
 
 }  // namespace
 
-double midmean(std::span<const double> sorted) { return middle_of(sorted); }
+double midmean(std::span<const double> sorted) { return mean_of(sorted, kMiddle[0]); }
 
 double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
   if (!change.measured()) return 1;

@@ -71,7 +71,7 @@ Judgement judge_launch_bound(Context& context) {
   const std::vector<WaitCause>& causes = context.host_causes().waits;
   for (std::size_t i = 0; i < causes.size(); ++i)
     if (causes[i] == WaitCause::kProgram) others.skip_wait(timeline, context.waits()[i].call);
-  for (const SmallCopies& copies : small_copies_of(context)) merge_copies(timeline, copies, others);
+  for (const SmallCopies& copies : context.small_copies()) merge_copies(timeline, copies, others);
   if (context.gain_ns(change) == 0) return Judgement::nothing();
   const bool is_alone = others.empty();
   if (!is_alone && context.gain_beside_ns(others, change) == 0) return Judgement::nothing();

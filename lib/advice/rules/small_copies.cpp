@@ -15,7 +15,7 @@ Judgement judge_small_copies(Context& context) {
   const Timeline& timeline = context.timeline();
   Change change;
   EvidenceTable evidence(context);
-  for (const SmallCopies& copies : small_copies_of(context)) {
+  for (const SmallCopies& copies : context.small_copies()) {
     merge_copies(timeline, copies, change);
     for (const ActivityIndex copy : copies) {
       const CallIndex call = call_of(timeline, copy);
