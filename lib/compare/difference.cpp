@@ -126,8 +126,7 @@ class Differences {
     if (rows.empty() || has_too_few_steps(baseline_.runs) || has_too_few_steps(candidate_.runs)) return;
     const auto longer = [](const TimeDifference& time) { return std::max(time.baseline_ns, time.candidate_ns); };
     const std::int64_t least_ns = longer(rows.front().time) / kLeastJudged;  // the first row is the step
-    const Metric metric{"time"};
-    ChangeJudge judge(run_speeds(baseline_.runs, candidate_.runs), {});
+    ChangeJudge judge(PathTimes(baseline_.runs, candidate_.runs), {});
     const PathSeries paths(baseline_, candidate_, rows_.paths());
     std::vector<TimeDifference*> judged;
     for (NumberedDifference& row : rows) {
@@ -137,6 +136,7 @@ class Differences {
           row.kind == SubjectKind::kPath
               ? paths.of(in_baseline, in_candidate)
               : std::pair(baseline_.series(row.kind, in_baseline), candidate_.series(row.kind, in_candidate));
+      const Metric metric{row.kind == SubjectKind::kPath ? "path:" + row.time.name : row.time.name};
       judge.add(before, after, metric, default_statistic(metric.unit));
       judged.push_back(&row.time);
     }

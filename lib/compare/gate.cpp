@@ -49,7 +49,7 @@ std::string_view word_of(MetricUnit unit) noexcept {
 class Gate {
  public:
   Gate(std::span<const Run> baseline, std::span<const Run> candidate, const GateOptions& options)
-      : before_(baseline), after_(candidate), speeds_(run_speeds(baseline, candidate)), options_(options) {
+      : before_(baseline), after_(candidate), times_(baseline, candidate), options_(options) {
     statistics_.confidence = options.confidence;
     statistics_.assumed_run_spread = options.assumed_run_spread;
     for (const bool figures : {false, true}) {
@@ -115,7 +115,8 @@ class Gate {
       return {};
     }
     if (question.change.measured())
-      question.relative = relative_change(before, after, metric, question.statistic, speeds_, statistics_);
+      if (auto relative = relative_change(before, after, metric, question.statistic, times_, statistics_))
+        question.relative = relative->change;
     questions_.push_back(std::move(question));
     return {};
   }
@@ -180,7 +181,7 @@ class Gate {
   void add_notes(GateResult& out) const {
     if (new_ != 0) out.notes.push_back("metrics found by * that are new: " + std::to_string(new_));
     if (gone_ != 0) out.notes.push_back("metrics found by * that are gone: " + std::to_string(gone_));
-    ChangeJudge judge(speeds_, {statistics_, {}});
+    ChangeJudge judge(times_, {statistics_, {}});
     const std::optional<Change> speed = judge.speed();
     if (speed && (speed->ratio_interval.low > 1 || speed->ratio_interval.high < 1)) {
       const double percent = std::round(1000 * std::abs(speed->ratio - 1)) / 10;
@@ -192,7 +193,7 @@ class Gate {
   }
 
   SideSeries before_, after_;
-  RunSpeeds speeds_;
+  PathTimes times_;
   const GateOptions& options_;
   StatisticsOptions statistics_;
   std::vector<Metric> metrics_, all_metrics_;  // of both sides

@@ -4,6 +4,7 @@
 #include "compare/gate_rule.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 namespace rangefinder::compare {
@@ -13,6 +14,8 @@ using SeriesOfRuns = std::vector<std::vector<double>>;
 
 /// Metrics of what may be missing in a run: "path:train", and not "step".
 bool is_of_subject(std::string_view metric) noexcept { return metric.find(':') != std::string_view::npos; }
+
+constexpr std::string_view kPath = "path:";
 
 SeriesOfRuns one_value_a_run(const std::vector<double>& values) {
   SeriesOfRuns out;
@@ -27,6 +30,32 @@ SeriesOfRuns at_usual_speed(Samples runs, const std::vector<double>& speeds) {
   return out;
 }
 
+/// "train/forward" of "path:train/forward"; empty: the metric is of something else.
+std::string_view path_of(const Metric& metric) noexcept {
+  const std::string_view name = metric.name;
+  return name.starts_with(kPath) ? name.substr(kPath.size()) : std::string_view();
+}
+
+std::optional<RelativeChange> change_beside(const Metric& metric, const FiguresOfRuns& figures,
+                                            std::span<const std::string_view> without, const PathTimes& times,
+                                            const StatisticsOptions& options) {
+  if (path_of(metric).empty()) return std::nullopt;
+  const std::optional<RunSpeeds> speeds = times.speeds_beside(path_of(metric), figures, without);
+  if (!speeds) return std::nullopt;
+  return RelativeChange{change_of(at_usual_speed(one_value_a_run(figures.baseline), speeds->baseline),
+                                  at_usual_speed(one_value_a_run(figures.candidate), speeds->candidate),
+                                  Statistic::mean(), noise_of(metric.unit), options),
+                        true};
+}
+
+bool is_called(Verdict verdict) noexcept { return verdict == Verdict::kBetter || verdict == Verdict::kWorse; }
+
+bool is_called_beside(const JudgedChange& change) noexcept {
+  return change.decided_by_relative && change.relative->beside_paths_alike;
+}
+
+double errors_away(const Change& change) { return std::abs(std::log(change.ratio)) / change.of_log_ratio.error; }
+
 Verdict turned(Verdict verdict) noexcept {
   if (verdict == Verdict::kBetter) return Verdict::kWorse;
   return verdict == Verdict::kWorse ? Verdict::kBetter : verdict;
@@ -38,31 +67,80 @@ Noise noise_of(MetricUnit unit) noexcept {
   return unit == MetricUnit::kBytes || unit == MetricUnit::kCount ? Noise::kExact : Noise::kTimed;
 }
 
-std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
-                                      const RunSpeeds& speeds, const StatisticsOptions& options) {
-  if (speeds.paths == 0 || metric.unit != MetricUnit::kNanoseconds) return std::nullopt;
-  return change_of(at_usual_speed(baseline, speeds.baseline), at_usual_speed(candidate, speeds.candidate), statistic,
-                   noise_of(metric.unit), options);
+std::optional<RelativeChange> relative_change(Samples baseline, Samples candidate, const Metric& metric,
+                                              Statistic statistic, const PathTimes& times,
+                                              const StatisticsOptions& options) {
+  if (metric.unit != MetricUnit::kNanoseconds) return std::nullopt;
+  if (std::optional<RelativeChange> beside =
+          change_beside(metric, figures_of_runs(baseline, candidate, statistic), {}, times, options))
+    return beside;
+  const RunSpeeds& speeds = times.speeds();
+  if (speeds.paths == 0) return std::nullopt;
+  return RelativeChange{change_of(at_usual_speed(baseline, speeds.baseline),
+                                  at_usual_speed(candidate, speeds.candidate), statistic, noise_of(metric.unit),
+                                  options)};
 }
 
-ChangeJudge::ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options)
-    : speeds_(std::move(speeds)), options_(options) {}
+ChangeJudge::ChangeJudge(PathTimes times, const ComparisonOptions& options)
+    : times_(std::move(times)), options_(options) {}
 
 void ChangeJudge::add(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic) {
-  JudgedChange out;
-  out.change = change_of(baseline, candidate, statistic, noise_of(metric.unit), options_.statistics);
-  if (out.change.measured())
-    out.relative = relative_change(baseline, candidate, metric, statistic, speeds_, options_.statistics);
-  changes_.push_back(out);
-  less_is_better_.push_back(metric.less_is_better);
+  Added out{{}, metric, figures_of_runs(baseline, candidate, statistic)};
+  out.judged.change = change_of(baseline, candidate, statistic, noise_of(metric.unit), options_.statistics);
+  if (out.judged.change.measured())
+    out.judged.relative = relative_change(baseline, candidate, metric, statistic, times_, options_.statistics);
+  // Neighbours on a machine make two kinds of runs, fast and slow. Which kind a side has more of is chance, and ranks
+  // say how much of it, whatever the times are.
+  if (noise_of(metric.unit) == Noise::kTimed)
+    out.judged.change.p_value =
+        std::max(out.judged.change.p_value, rank_chance(out.figures.baseline, out.figures.candidate));
+  added_.push_back(std::move(out));
 }
 
 std::vector<JudgedChange> ChangeJudge::judged() const {
-  std::vector<JudgedChange> out = changes_;
+  std::vector<JudgedChange> changes;
+  for (const Added& added : added_) changes.push_back(added.judged);
+  std::vector<JudgedChange> out = judged(changes);
+  if (!look_again(out, changes)) return out;
+  const std::vector<JudgedChange> again = judged(std::move(changes));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (is_called_beside(out[i])) out[i] = again[i];
+  return out;
+}
+
+/// A path that changed makes those look changed, to the other side, that are measured by it. So paths that are called
+/// changed by others like them are measured once more, without those that changed more certainly.
+bool ChangeJudge::look_again(const std::vector<JudgedChange>& first, std::vector<JudgedChange>& again) const {
+  std::vector<std::size_t> called;
+  std::vector<std::string_view> changed;  // paths, the most certain first
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string_view path = path_of(added_[i].metric);
+    if (path.empty() || !is_called(first[i].verdict)) continue;
+    if (is_called_beside(first[i]))
+      called.push_back(i);
+    else
+      changed.push_back(path);
+  }
+  std::stable_sort(called.begin(), called.end(), [&](std::size_t a, std::size_t b) {
+    return errors_away(first[a].relative->change) > errors_away(first[b].relative->change);
+  });
+  for (const std::size_t i : called) {
+    const std::string_view path = path_of(added_[i].metric);
+    std::vector<std::string_view> without = changed;
+    std::erase_if(without, [&](std::string_view other) { return share_time(path, other); });
+    changed.push_back(path);
+    // Of too few that are left, nothing is told.
+    if (!without.empty())
+      again[i].relative = change_beside(added_[i].metric, added_[i].figures, without, times_, options_.statistics);
+  }
+  return changed.size() > 1;
+}
+
+std::vector<JudgedChange> ChangeJudge::judged(std::vector<JudgedChange> out) const {
   std::vector<double> chances;
   for (const JudgedChange& change : out) {
     if (change.change.measured()) chances.push_back(change.change.p_value);
-    if (change.relative) chances.push_back(change.relative->p_value);
+    if (change.relative) chances.push_back(change.relative->change.p_value);
   }
   const std::vector<double> adjusted = adjusted_p_values(chances);
   auto next = adjusted.begin();
@@ -72,19 +150,20 @@ std::vector<JudgedChange> ChangeJudge::judged() const {
     if (change.relative) change.relative_p_value = *next++;
     change.verdict = verdict_of(change.change, change.p_value, options_.judge);
     if (change.verdict == Verdict::kCannotTell && change.relative) {
-      const Verdict relative = verdict_of(*change.relative, change.relative_p_value, options_.judge);
-      change.decided_by_relative =
-          (relative == Verdict::kBetter || relative == Verdict::kWorse) && points_as(*change.relative, change.change);
+      const Verdict relative = verdict_of(change.relative->change, change.relative_p_value, options_.judge);
+      change.decided_by_relative = is_called(relative) && (change.relative->beside_paths_alike ||
+                                                           points_as(change.relative->change, change.change));
       if (change.decided_by_relative) change.verdict = relative;
     }
-    if (!less_is_better_[i]) change.verdict = turned(change.verdict);
+    if (!added_[i].metric.less_is_better) change.verdict = turned(change.verdict);
   }
   return out;
 }
 
 std::optional<Change> ChangeJudge::speed() const {
-  if (speeds_.paths == 0) return std::nullopt;
-  return change_of(one_value_a_run(speeds_.baseline), one_value_a_run(speeds_.candidate), Statistic::mean(),
+  const RunSpeeds& speeds = times_.speeds();
+  if (speeds.paths == 0) return std::nullopt;
+  return change_of(one_value_a_run(speeds.baseline), one_value_a_run(speeds.candidate), Statistic::mean(),
                    Noise::kTimed, options_.statistics);
 }
 
@@ -135,7 +214,7 @@ std::vector<std::vector<double>> SideSeries::of(std::string_view metric) const {
 
 MetricComparison compare_metrics(std::span<const Run> baseline, std::span<const Run> candidate,
                                  const std::vector<Metric>& metrics, const ComparisonOptions& options) {
-  ChangeJudge judge(run_speeds(baseline, candidate), options);
+  ChangeJudge judge(PathTimes(baseline, candidate), options);
   const SideSeries before(baseline), after(candidate);
   for (const Metric& metric : metrics)
     judge.add(before.of(metric.name), after.of(metric.name), metric, default_statistic(metric.unit));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compare/run_figures.hpp"
+#include "compare/run_speeds.hpp"
 #include "compare/statistics.hpp"
 
 #include <cstddef>
@@ -15,26 +16,21 @@
 // Many metrics of two sides, compared and judged together.
 namespace rangefinder::compare {
 
-/// How slow each run was, beside the others: a path's time by what it usually takes, of the half of paths in the
-/// middle.
-///
-/// A machine under load, or at a lower clock, slows all paths of a run alike; a change of the program slows some. While
-/// these are few, the middle stays where it is. (Anders and Huber 2010 scale samples by the median, DESeq.)
-struct RunSpeeds {
-  std::vector<double> baseline;  ///< of each run: 1 is usual, 1.1 takes 10 % longer
-  std::vector<double> candidate;
-  std::size_t paths =
-      0;  ///< that tell it: of 1 % of a step and more, with none inside. 0: too few, and nothing is known
-};
-RunSpeeds run_speeds(std::span<const Run> baseline, std::span<const Run> candidate);
-
 /// What varies in values of a unit.
 Noise noise_of(MetricUnit unit) noexcept;
 
-/// Of times, where speeds are known: how much a metric changed against the other paths of the same runs, whatever the
-/// machine did: values are divided by the speed of their run.
-std::optional<Change> relative_change(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic,
-                                      const RunSpeeds& speeds, const StatisticsOptions& options);
+/// How much a time changed against other paths of the same runs, whatever the machine did: times are divided by the
+/// speed of their run.
+struct RelativeChange {
+  Change change;
+  /// Against the paths that are most like it (PathTimes::speeds_beside), and not against all.
+  bool beside_paths_alike = false;
+};
+
+/// Of times, where speeds are known.
+std::optional<RelativeChange> relative_change(Samples baseline, Samples candidate, const Metric& metric,
+                                              Statistic statistic, const PathTimes& times,
+                                              const StatisticsOptions& options);
 
 /// Whether a relative change may speak where the plain one cannot tell: paths that change move those that do not to the
 /// other side, so both have to point the same way.
@@ -50,8 +46,8 @@ struct ComparisonOptions {
 /// How one metric differs, judged together with all others.
 struct JudgedChange {
   Change change;
-  std::optional<Change> relative{};  ///< relative_change
-  double p_value = 1;                ///< of no difference, adjusted for all metrics and both looks
+  std::optional<RelativeChange> relative{};
+  double p_value = 1;  ///< of no difference, adjusted for all metrics and both looks
   double relative_p_value = 1;
   Verdict verdict = Verdict::kCannotTell;
   /// `change` alone could not tell, and `relative` could. It never says that nothing changed: what slows all paths
@@ -62,9 +58,9 @@ struct JudgedChange {
 /// Compares metrics, one after the other, and judges them when all are there.
 class ChangeJudge {
  public:
-  explicit ChangeJudge(RunSpeeds speeds, const ComparisonOptions& options = {});
+  explicit ChangeJudge(PathTimes times, const ComparisonOptions& options = {});
 
-  /// Series of as many runs a side as the speeds are of. Keeps none of them.
+  /// Series of as many runs a side as the times are of. Keeps one figure of each run.
   void add(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic);
   /// Of all that were added, in order.
   std::vector<JudgedChange> judged() const;
@@ -72,10 +68,18 @@ class ChangeJudge {
   std::optional<Change> speed() const;
 
  private:
-  RunSpeeds speeds_;
+  struct Added {
+    JudgedChange judged;
+    Metric metric;
+    FiguresOfRuns figures;
+  };
+
+  std::vector<JudgedChange> judged(std::vector<JudgedChange> changes) const;
+  bool look_again(const std::vector<JudgedChange>& first, std::vector<JudgedChange>& again) const;
+
+  PathTimes times_;
   ComparisonOptions options_;
-  std::vector<JudgedChange> changes_;
-  std::vector<bool> less_is_better_;
+  std::vector<Added> added_;
 };
 
 struct MetricChange : JudgedChange {

@@ -15,10 +15,6 @@
 namespace rangefinder::compare {
 namespace {
 
-/// From so many runs on, runs tell all: figures of runs already vary by what steps do, which resampled steps would
-/// count again (Davison and Hinkley 1997, section 3.8). Of fewer runs the spread is hardly known, and resampled steps
-/// keep it from being taken for nothing.
-constexpr std::size_t kRunsThatTellAll = 8;
 /// Draws of steps of a side, over all of its runs. They give a standard error to 3 %; more would not be seen.
 constexpr std::size_t kDrawsOfSteps = 640;
 constexpr double kManyDegrees = 1e6;
@@ -200,11 +196,12 @@ struct Sides {
 /// By the window in which they vary least.
 Sides estimates_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise,
                    const StatisticsOptions& options) {
-  base::Random random(options.seed);
+  // Each side draws as it would on the other's place: which side is the baseline says nothing.
+  base::Random before_random(options.seed), after_random(options.seed);
   const std::vector<std::span<const double>> before = runs_of(baseline), after = runs_of(candidate);
   const std::span<const Window> windows = windows_of(noise, std::min(before.size(), after.size()));
-  const std::vector<Estimate> of_before = estimates_of(before, statistic, windows, options, random);
-  const std::vector<Estimate> of_after = estimates_of(after, statistic, windows, options, random);
+  const std::vector<Estimate> of_before = estimates_of(before, statistic, windows, options, before_random);
+  const std::vector<Estimate> of_after = estimates_of(after, statistic, windows, options, after_random);
   Sides best{of_before[0], of_after[0]};
   for (std::size_t window = 1; window < windows.size(); ++window)
     if (const Sides each{of_before[window], of_after[window]}; each.variance() < best.variance()) best = each;
@@ -254,11 +251,40 @@ double chance_of(double excess, const Uncertainty& uncertainty) {
   return excess > 0 ? tail : 1 - tail;
 }
 
+/// More pairs of runs are as good as normal.
+constexpr std::size_t kMostCountedPairs = 2'500;
+
+/// Of all orders of n and m runs, the share in which at most so many pairs have the first one's run in front. As many
+/// orders have k of them as the Gaussian binomial coefficient says: the product of (1 - x^(m+i)) / (1 - x^i).
+double share_of_orders(std::size_t n, std::size_t m, std::size_t most) {
+  std::vector<double> orders(most + 1);
+  orders[0] = 1;
+  double all = 1;
+  for (std::size_t i = 1; i <= n; ++i) {
+    for (std::size_t k = most; k >= m + i; --k) orders[k] -= orders[k - m - i];
+    for (std::size_t k = i; k <= most; ++k) orders[k] += orders[k - i];
+    all *= static_cast<double>(m + i) / static_cast<double>(i);
+  }
+  return std::accumulate(orders.begin(), orders.end(), 0.0) / all;
+}
+
 Uncertainty uncertainty_of(const Variance& variance) noexcept { return {std::sqrt(variance.value), variance.degrees}; }
 
 }  // namespace
 
 double midmean(std::span<const double> sorted) { return mean_of(sorted, kMiddle[0]); }
+
+double rank_chance(std::span<const double> baseline, std::span<const double> candidate) {
+  const std::size_t n = baseline.size(), m = candidate.size();
+  if (std::min(n, m) < kRunsThatTellAll) return 0;
+  std::size_t twice_below = 0;  // pairs of runs in which the baseline's is less, twice; those alike count once
+  for (const double before : baseline)
+    for (const double after : candidate) twice_below += before < after ? 2 : before == after ? 1 : 0;
+  const std::size_t pairs = n * m, rarer = (std::min(twice_below, 2 * pairs - twice_below) + 1) / 2;
+  if (pairs <= kMostCountedPairs) return std::min(2 * share_of_orders(n, m, rarer), 1.0);
+  const double away = std::max(static_cast<double>(pairs) / 2 - static_cast<double>(rarer) - 0.5, 0.0);
+  return std::erfc(away / std::sqrt(static_cast<double>(pairs * (n + m + 1)) / 6));
+}
 
 double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
   if (!change.measured()) return 1;

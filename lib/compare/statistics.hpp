@@ -35,6 +35,11 @@ enum class Noise : std::uint8_t {
   kExact,  ///< counts and bytes: what the program did, and not how fast the machine was
 };
 
+/// From so many runs on, runs tell all: figures of runs already vary by what steps do, which resampled steps would
+/// count again (Davison and Hinkley 1997, section 3.8). Of fewer runs the spread is hardly known, and resampled steps
+/// keep it from being taken for nothing.
+inline constexpr std::size_t kRunsThatTellAll = 8;
+
 struct StatisticsOptions {
   double confidence = 0.95;  ///< of intervals, above 0 and below 1
   int resamples = 2'000;     ///< of runs; within a run, fewer are enough (statistics.cpp says why)
@@ -90,6 +95,10 @@ struct Change {
 /// 2,000 resamples of 20 runs of 200 steps a side take about two milliseconds.
 Change change_of(Samples baseline, Samples candidate, Statistic statistic, Noise noise = Noise::kTimed,
                  const StatisticsOptions& options = {});
+
+/// Chance that runs which do not differ are ordered as unlike as these, two-sided, whatever their figures vary by (Mann
+/// and Whitney 1947). 0 where a side has less than eight runs: their order says little.
+double rank_chance(std::span<const double> baseline, std::span<const double> candidate);
 
 /// A change that matters, with its sign: a share of the baseline (0.02 is 2 %), or an amount in the metric's unit.
 struct Limit {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 using namespace rangefinder::compare;
@@ -68,6 +69,48 @@ TEST_CASE("Benjamini and Hochberg's correction is the one worked out by hand", "
   CHECK(adjusted[2] == Approx(0.5));
   CHECK(adjusted_p_values({}).empty());
   CHECK(adjusted_p_values(std::vector<double>{0.9, 1.0})[0] == Approx(1.0));
+}
+
+TEST_CASE("the chance of an order of runs is that of all orders, counted", "[compare][property]") {
+  std::mt19937_64 random(property_seed("orders of runs"));
+  for (int round = 0; round < repeats(20); ++round) {
+    const std::size_t n = 8, m = 8 + static_cast<std::size_t>(round % 2);
+    // Numbers without equals, so that each order is as likely as any other.
+    std::vector<double> all(n + m);
+    std::iota(all.begin(), all.end(), 1.0);
+    std::shuffle(all.begin(), all.end(), random);
+    const auto away = [&](std::span<const double> before, std::span<const double> after) {
+      int below = 0;
+      for (const double one : before)
+        for (const double other : after) below += one < other;
+      return std::abs(2 * below - static_cast<int>(n * m));
+    };
+    const std::span<const double> values = all;
+    const int seen = away(values.first(n), values.subspan(n));
+    int as_far = 0, orders = 0;
+    std::vector<bool> in_baseline(n + m);
+    std::fill(in_baseline.begin(), in_baseline.begin() + static_cast<std::ptrdiff_t>(n), true);
+    do {
+      std::vector<double> before, after;
+      for (std::size_t i = 0; i < n + m; ++i) (in_baseline[i] ? before : after).push_back(static_cast<double>(i));
+      as_far += away(before, after) >= seen;
+      ++orders;
+    } while (std::prev_permutation(in_baseline.begin(), in_baseline.end()));
+    CHECK(rank_chance(values.first(n), values.subspan(n)) == Approx(std::min(1.0, double(as_far) / orders)));
+  }
+  const std::vector<double> low(8, 1.0), high(8, 2.0);
+  CHECK(rank_chance(low, high) == Approx(2.0 / 12'870));
+  CHECK(rank_chance(high, low) == Approx(2.0 / 12'870));
+  CHECK(rank_chance(low, low) == Approx(1));
+  CHECK(rank_chance(std::vector<double>(7, 1.0), high) == 0);
+  SECTION("of many runs, by the normal distribution") {
+    std::vector<double> before, after;
+    for (int i = 0; i < 100; ++i) (i % 2 == 0 ? before : after).push_back(i + (i % 2 == 0 ? 0 : 20));
+    const double counted = rank_chance(before, after);  // 50 and 50
+    before.push_back(50), after.push_back(70);
+    CHECK(counted == Approx(0.001055).epsilon(0.001));
+    CHECK(rank_chance(before, after) == Approx(counted).epsilon(0.2));
+  }
 }
 
 TEST_CASE("the block bootstrap draws what the slow obvious one draws", "[compare][property]") {
