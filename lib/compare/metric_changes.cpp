@@ -71,9 +71,8 @@ std::optional<RelativeChange> relative_change(Samples baseline, Samples candidat
                                               Statistic statistic, const PathTimes& times,
                                               const StatisticsOptions& options) {
   if (metric.unit != MetricUnit::kNanoseconds) return std::nullopt;
-  if (std::optional<RelativeChange> beside =
-          change_beside(metric, figures_of_runs(baseline, candidate, statistic), {}, times, options))
-    return beside;
+  const FiguresOfRuns figures = figures_of_runs(baseline, candidate, statistic);
+  if (std::optional<RelativeChange> beside = change_beside(metric, figures, {}, times, options)) return beside;
   const RunSpeeds& speeds = times.speeds();
   if (speeds.paths == 0) return std::nullopt;
   return RelativeChange{change_of(at_usual_speed(baseline, speeds.baseline),
@@ -124,16 +123,18 @@ bool ChangeJudge::look_again(const std::vector<JudgedChange>& first, std::vector
   std::stable_sort(called.begin(), called.end(), [&](std::size_t a, std::size_t b) {
     return errors_away(first[a].relative->change) > errors_away(first[b].relative->change);
   });
+  bool is_measured = false;
   for (const std::size_t i : called) {
     const std::string_view path = path_of(added_[i].metric);
     std::vector<std::string_view> without = changed;
     std::erase_if(without, [&](std::string_view other) { return share_time(path, other); });
     changed.push_back(path);
     // Of too few that are left, nothing is told.
-    if (!without.empty())
-      again[i].relative = change_beside(added_[i].metric, added_[i].figures, without, times_, options_.statistics);
+    if (without.empty()) continue;
+    again[i].relative = change_beside(added_[i].metric, added_[i].figures, without, times_, options_.statistics);
+    is_measured = true;
   }
-  return changed.size() > 1;
+  return is_measured;
 }
 
 std::vector<JudgedChange> ChangeJudge::judged(std::vector<JudgedChange> out) const {

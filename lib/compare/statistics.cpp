@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compare/statistics.hpp"
 
+#include "analysis/stragglers_statistics.hpp"
 #include "analysis/warm_up.hpp"
 #include "base/quantile.hpp"
 #include "base/random.hpp"
@@ -283,7 +284,7 @@ double rank_chance(std::span<const double> baseline, std::span<const double> can
   const std::size_t pairs = n * m, rarer = (std::min(twice_below, 2 * pairs - twice_below) + 1) / 2;
   if (pairs <= kMostCountedPairs) return std::min(2 * share_of_orders(n, m, rarer), 1.0);
   const double away = std::max(static_cast<double>(pairs) / 2 - static_cast<double>(rarer) - 0.5, 0.0);
-  return std::erfc(away / std::sqrt(static_cast<double>(pairs * (n + m + 1)) / 6));
+  return 2 * analysis::normal_tail(away / std::sqrt(static_cast<double>(pairs * (n + m + 1)) / 12));
 }
 
 double chance_if_not_beyond(const Change& change, const Limit& limit, bool above) {
