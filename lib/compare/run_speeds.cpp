@@ -75,6 +75,7 @@ PathTimes::PathTimes(std::span<const Run> baseline, std::span<const Run> candida
       candidate_runs_(candidate.size()),
       speeds_{std::vector<double>(baseline.size(), 1.0), std::vector<double>(candidate.size(), 1.0)} {
   if (baseline.empty() || candidate.empty()) return;
+  std::size_t earlier_runs = 0;
   for (const std::span<const Run> side : {baseline, candidate})
     for (const Run& run : side) {
       std::vector<bool> has_inside(run.paths.size());
@@ -86,8 +87,11 @@ PathTimes::PathTimes(std::span<const Run> baseline, std::span<const Run> candida
         if (series.empty()) continue;
         Times& times = paths_[path_text(run, subject.index)];
         times.has_inside = times.has_inside || has_inside[subject.index];
+        // One time of each run, in their order: "a/b" is also the name of a range, and an earlier run may have neither.
+        if (times.usual.size() != earlier_runs) continue;
         times.usual.push_back(figure_of_run(series, default_statistic(MetricUnit::kNanoseconds)));
       }
+      ++earlier_runs;
     }
   const double least = usual_step_ns(baseline) * kLeastShare;
   std::erase_if(paths_, [&](const auto& path) {

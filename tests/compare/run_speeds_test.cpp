@@ -97,6 +97,14 @@ TEST_CASE("the speed of a run for a path is that of the paths like it", "[compar
     CHECK(PathTimes({}, candidate).speeds().paths == 0);
     CHECK_FALSE(PathTimes({}, candidate).speeds_beside("train/p7", times_of({}, candidate, "train/p7")));
   }
+  SECTION("a path that one side has twice is not one that all runs have") {
+    Runs twice = baseline, never = candidate;
+    for (Run& run : twice) run.paths.back().name = "p0";
+    for (Run& run : never) run.paths[1].name = "q";
+    CHECK(PathTimes(twice, never).speeds().paths == kPaths - 2);
+    CHECK(PathTimes(never, twice).speeds().paths == kPaths - 2);
+    CHECK(PathTimes(twice, twice).speeds().paths == kPaths - 1);
+  }
 }
 
 TEST_CASE("a path that became slower is found beside neighbours, and no other path is named", "[compare][property]") {
