@@ -126,7 +126,8 @@ class Differences {
     if (rows.empty() || has_too_few_steps(baseline_.runs) || has_too_few_steps(candidate_.runs)) return;
     const auto longer = [](const TimeDifference& time) { return std::max(time.baseline_ns, time.candidate_ns); };
     const std::int64_t least_ns = longer(rows.front().time) / kLeastJudged;  // the first row is the step
-    ChangeJudge judge(PathTimes(baseline_.runs, candidate_.runs), {});
+    const PathTimes times(baseline_.runs, candidate_.runs);
+    ChangeJudge judge(times);
     const PathSeries paths(baseline_, candidate_, rows_.paths());
     std::vector<TimeDifference*> judged;
     for (NumberedDifference& row : rows) {

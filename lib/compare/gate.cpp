@@ -181,8 +181,7 @@ class Gate {
   void add_notes(GateResult& out) const {
     if (new_ != 0) out.notes.push_back("metrics found by * that are new: " + std::to_string(new_));
     if (gone_ != 0) out.notes.push_back("metrics found by * that are gone: " + std::to_string(gone_));
-    ChangeJudge judge(times_, {statistics_, {}});
-    const std::optional<Change> speed = judge.speed();
+    const std::optional<Change> speed = speed_change(times_, statistics_);
     if (speed && (speed->ratio_interval.low > 1 || speed->ratio_interval.high < 1)) {
       const double percent = std::round(1000 * std::abs(speed->ratio - 1)) / 10;
       std::string text = std::to_string(percent);

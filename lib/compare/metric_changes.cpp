@@ -80,8 +80,14 @@ std::optional<RelativeChange> relative_change(Samples baseline, Samples candidat
                                   options)};
 }
 
-ChangeJudge::ChangeJudge(PathTimes times, const ComparisonOptions& options)
-    : times_(std::move(times)), options_(options) {}
+std::optional<Change> speed_change(const PathTimes& times, const StatisticsOptions& options) {
+  const RunSpeeds& speeds = times.speeds();
+  if (speeds.paths == 0) return std::nullopt;
+  return change_of(one_value_a_run(speeds.baseline), one_value_a_run(speeds.candidate), Statistic::mean(),
+                   Noise::kTimed, options);
+}
+
+ChangeJudge::ChangeJudge(const PathTimes& times, const ComparisonOptions& options) : times_(times), options_(options) {}
 
 void ChangeJudge::add(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic) {
   Added out{{}, metric, figures_of_runs(baseline, candidate, statistic)};
@@ -161,13 +167,6 @@ std::vector<JudgedChange> ChangeJudge::judged(std::vector<JudgedChange> out) con
   return out;
 }
 
-std::optional<Change> ChangeJudge::speed() const {
-  const RunSpeeds& speeds = times_.speeds();
-  if (speeds.paths == 0) return std::nullopt;
-  return change_of(one_value_a_run(speeds.baseline), one_value_a_run(speeds.candidate), Statistic::mean(),
-                   Noise::kTimed, options_.statistics);
-}
-
 std::vector<Metric> metrics_of(std::span<const Run> runs, bool figures) {
   std::vector<Metric> out;
   std::unordered_set<std::string> known;
@@ -215,12 +214,13 @@ std::vector<std::vector<double>> SideSeries::of(std::string_view metric) const {
 
 MetricComparison compare_metrics(std::span<const Run> baseline, std::span<const Run> candidate,
                                  const std::vector<Metric>& metrics, const ComparisonOptions& options) {
-  ChangeJudge judge(PathTimes(baseline, candidate), options);
+  const PathTimes times(baseline, candidate);
+  ChangeJudge judge(times, options);
   const SideSeries before(baseline), after(candidate);
   for (const Metric& metric : metrics)
     judge.add(before.of(metric.name), after.of(metric.name), metric, default_statistic(metric.unit));
   MetricComparison out;
-  out.speed = judge.speed();
+  out.speed = speed_change(times, options.statistics);
   std::vector<JudgedChange> judged = judge.judged();
   for (std::size_t i = 0; i < metrics.size(); ++i)
     out.changes.push_back({judged[i], metrics[i], default_statistic(metrics[i].unit)});

@@ -32,6 +32,9 @@ std::optional<RelativeChange> relative_change(Samples baseline, Samples candidat
                                               Statistic statistic, const PathTimes& times,
                                               const StatisticsOptions& options);
 
+/// By how much the runs of the candidate were slower as a whole, in all paths alike; nothing: not known.
+std::optional<Change> speed_change(const PathTimes& times, const StatisticsOptions& options);
+
 /// Whether a relative change may speak where the plain one cannot tell: paths that change move those that do not to the
 /// other side, so both have to point the same way.
 inline bool points_as(const Change& relative, const Change& change) noexcept {
@@ -58,14 +61,13 @@ struct JudgedChange {
 /// Compares metrics, one after the other, and judges them when all are there.
 class ChangeJudge {
  public:
-  explicit ChangeJudge(PathTimes times, const ComparisonOptions& options = {});
+  /// `times` has to outlive it.
+  explicit ChangeJudge(const PathTimes& times, const ComparisonOptions& options = {});
 
   /// Series of as many runs a side as the times are of. Keeps one figure of each run.
   void add(Samples baseline, Samples candidate, const Metric& metric, Statistic statistic);
   /// Of all that were added, in order.
   std::vector<JudgedChange> judged() const;
-  /// By how much the runs of the candidate were slower as a whole, in all paths alike; nothing: not known.
-  std::optional<Change> speed() const;
 
  private:
   struct Added {
@@ -77,7 +79,7 @@ class ChangeJudge {
   std::vector<JudgedChange> judged(std::vector<JudgedChange> changes) const;
   bool look_again(const std::vector<JudgedChange>& first, std::vector<JudgedChange>& again) const;
 
-  PathTimes times_;
+  const PathTimes& times_;
   ComparisonOptions options_;
   std::vector<Added> added_;
 };
